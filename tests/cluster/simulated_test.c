@@ -36,6 +36,7 @@ typedef struct life_s {
     bool is_cancelled, is_counted;
   } steps[STEPS];
   bool was_cut, was_killed;
+  bool is_over;  // all steps have ended: nothing is cut off any more
 } life_t;
 
 static int lives_wanted;
@@ -51,7 +52,7 @@ static void beat(void* data) {
 
 static void cut_ps(void* data) {
   life_t* life = data;
-  simulated_cut(life->cluster->addresses[CLUSTER_PS], true);
+  if (!life->is_over) simulated_cut(life->cluster->addresses[CLUSTER_PS], true);
 }
 
 static void heal_ps(void* data) {
@@ -225,6 +226,7 @@ static uint64_t live(uint64_t seed, bool is_warm) {
   }
   for (int i = 0; i < STEPS; ++i) expect_end(life, i);
   const uint64_t trace = simulated_trace();
+  life->is_over = true;
   heal_ps(life);
   if (!life->was_killed) expect_counter(life);
   cluster_session_close(life->cluster, life->handle);

@@ -19,6 +19,8 @@
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/c/eager/c_api_experimental.h"
+#include "tensorflow/c/eager/c_api_unified_experimental.h"
+#include "tensorflow/c/experimental/saved_model/public/saved_model_api.h"
 #include "tensorflow/c/kernels.h"
 #include "tensorflow/c/ops.h"
 
@@ -403,6 +405,59 @@ static void eager(void) {
   TFE_MonitoringDeleteCounter1(steps);
 }
 
+// Calls the function "twice" that the snippet traces, with 4.
+static void unified(void) {
+  TFE_ContextOptions* options = TFE_NewContextOptions();
+  const TF_Shape shape = {0, NULL};
+#include "eager_c_api_unified_experimental_1.inc"
+  CHECK_OK();
+  TF_Tensor* four = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float));
+  *(float*)TF_TensorData(four) = 4;
+  TF_AbstractTensor* input =
+      TF_CreateAbstractTensorFromEagerTensor(TFE_NewTensorHandle(four, status), status);
+  TF_AbstractOp* call = TF_NewAbstractOp(eager);
+  TF_AbstractOpSetOpType(call, "twice", status);
+  TF_OutputListSetNumOutputs(outputs, 1, status);
+  TF_ExecuteOperation(call, 1, &input, outputs, status);
+  CHECK_OK();
+  TF_AbstractTensor* output = TF_OutputListGet(outputs, 0);
+  TF_Tensor* value =
+      TFE_TensorHandleResolve(TF_AbstractTensorGetEagerTensor(output, status), status);
+  CHECK(*(float*)TF_TensorData(value) == 8);
+  TF_DeleteTensor(value);
+  TF_DeleteTensor(four);
+  TF_AbstractTensor* tensors[] = {x, sum, input, output};
+  for (int i = 0; i < 4; ++i) TF_DeleteAbstractTensor(tensors[i]);
+  TF_DeleteAbstractOp(add);
+  TF_DeleteAbstractOp(call);
+  TF_DeleteOutputList(outputs);
+  TF_DeleteAbstractFunction(twice);
+  TF_DeleteExecutionContext(eager);
+  TFE_DeleteContextOptions(options);
+}
+
+// Loads what training() has exported: the loss of a w that is fed.
+static void loaded_model(void) {
+  TFE_ContextOptions* options = TFE_NewContextOptions();
+  TFE_Context* ctx = TFE_NewContext(options, status);
+  TF_Tensor* three = TF_AllocateTensor(TF_FLOAT, (int64_t[]){1}, 1, sizeof(float));
+  *(float*)TF_TensorData(three) = 3;
+  TFE_TensorHandle *input = TFE_NewTensorHandle(three, status), *output = NULL;
+  int count = 1;
+#include "experimental_saved_model_public_saved_model_api_1.inc"
+  CHECK_OK();
+  TF_Tensor* value = TFE_TensorHandleResolve(output, status);
+  CHECK(*(float*)TF_TensorData(value) == 9);
+  TF_DeleteTensor(value);
+  TF_DeleteTensor(three);
+  TFE_DeleteTensorHandle(input);
+  TFE_DeleteTensorHandle(output);
+  TFE_DeleteOp(op);
+  TF_DeleteSavedModel(model);
+  TFE_DeleteContext(ctx);
+  TFE_DeleteContextOptions(options);
+}
+
 int main(void) {
   status = TF_NewStatus();
   c_api();
@@ -424,6 +479,8 @@ int main(void) {
   placement();
   messages();
   eager();
+  unified();
+  loaded_model();
   TF_DeleteStatus(status);
   return 0;
 }

@@ -3,11 +3,16 @@
 //
 //   TF_ExecutionContext* body = TF_CreateFunction("twice", status);
 //   TF_AbstractTensor* x = TF_AddFunctionParameter(body, TF_FLOAT, shape, status);
-//   ... an AddV2 of x and x: TF_NewAbstractOp, TF_ExecuteOperation into |outputs| ...
+//   TF_AbstractOp* add = TF_NewAbstractOp(body);
+//   TF_AbstractOpSetOpType(add, "AddV2", status);
+//   TF_OutputList* outputs = TF_NewOutputList();
+//   TF_ExecuteOperation(add, 2, (TF_AbstractTensor*[]){x, x}, outputs, status);
+//   TF_AbstractTensor* sum = TF_OutputListGet(outputs, 0);
 //   TF_AbstractFunction* twice = TF_FinalizeFunction(body, outputs, status);
 //   TF_ExecutionContext* eager = TF_NewEagerExecutionContext(options, status);
 //   TF_ExecutionContextRegisterFunction(eager, twice, status);
-//   ... an op of type "twice" in |eager| ...
+//
+// From then on ops of |eager| may be of the type "twice".
 //
 // Objects belong to one thread at a time. Tensors belong to the client, whatever list they are in.
 
