@@ -10,6 +10,7 @@ lies already) it puts
 and beside it leat-stubs, the signatures for type checkers and editors (make_stubs.py).
 """
 import ast
+import gc
 import os
 import sys
 
@@ -124,6 +125,7 @@ def write_names(package, exports, ragged, public, parameters):
 
 def main():
   sources, package = sys.argv[1:]
+  gc.disable()  # it would look at millions of syntax nodes that stay: a third of all time
   exports, aliases, ragged = {}, {}, {}
   for name in link_sources(os.path.join(sources, 'leat'), package):
     if name.endswith('.py'):
