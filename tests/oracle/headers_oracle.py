@@ -20,10 +20,13 @@ def preprocessed(header, folder, *flags):
 
 
 def statements(text):
-  """Top-level statements without attributes; bodies in braces kept."""
+  """Top-level statements without attributes; bodies in braces kept, but those of namespaces."""
   text = re.sub(r'__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\b__extension__\b', ' ', text)
+  text = re.sub(r'\bnamespace \w+ \{', ' ', text)  # its end is then a brace too many
   depth, current = 0, ''
   for c in text:
+    if c == '}' and depth == 0:
+      continue
     current += c
     depth += (c == '{') - (c == '}')
     if depth == 0 and (c == ';' or c == '}' and re.search(r'\)\s*\{', current)):
@@ -36,7 +39,8 @@ def prototypes(header, folder):
   for statement in statements(preprocessed(header, folder)):
     match = re.match(r'(?:extern )?([^(){}=]*?\b(TFE?_\w+)\s*\(.*\));$', statement)
     if match and not statement.startswith(('typedef', 'static')):
-      found[match.group(2)] = match.group(1) + ';'
+      # Some of TensorFlow's take references, which C++ passes as pointers.
+      found[match.group(2)] = match.group(1).replace('&', '*') + ';'
   return found
 
 
