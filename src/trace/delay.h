@@ -10,9 +10,9 @@
 // Of each step the critical path is found: backwards from its end, always along what came last, be
 // it work on the same thread, the task or kernel on another thread that a wait was for, or the
 // thread that put into a queue what the step took out of it. The pieces of the path fill the step
-// without a gap, and each has one cause. The recording does not say which thread woke which, so the
-// last that ended before somebody woke is taken for its reason; that is wrong where steps that have
-// nothing to do with each other run at the same time.
+// without a gap, and each has one cause. Where the recording names the thread that woke another one,
+// the way leads to that thread. Else the last that ended before somebody woke is taken for its
+// reason, which is wrong where steps that have nothing to do with each other run at the same time.
 //
 // Steps are compared with those that are alike: of one thread, with the same first and last
 // kernels. A cause counts in a step by how much longer it took than in the median of these.
