@@ -10,8 +10,8 @@
 // Of each step the critical path is found: backwards from its end, always along what came last, be
 // it work on the same thread, the task or kernel on another thread that a wait was for, or the
 // thread that put into a queue what the step took out of it. The pieces of the path fill the step
-// without a gap, and each has one cause. Where the recording names the thread that woke another one,
-// the way leads to that thread. Else the last that ended before somebody woke is taken for its
+// without a gap, and each has one cause. Where the recording names the thread that woke another
+// one, the way leads to that thread. Else the last that ended before somebody woke is taken for its
 // reason, which is wrong where steps that have nothing to do with each other run at the same time.
 //
 // Steps are compared with those that are alike: of one thread, with the same first and last
