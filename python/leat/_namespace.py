@@ -17,39 +17,14 @@ def versions():
 
 
 _spaces = set()
-# Inner modules of TensorFlow that programs import by their path, and the namespace that has their
-# names here. `from tensorflow.python.framework import ops` is the most frequent of them.
-_INNER = {'python.' + path: space for path, space in {
-    'framework': '', 'framework.ops': '', 'framework.dtypes': '', 'framework.constant_op': '',
-    'framework.tensor_shape': '', 'framework.errors': 'errors',
-    'framework.graph_util': 'graph_util',
-    'ops': '', 'ops.array_ops': '', 'ops.math_ops': '', 'ops.variables': '', 'ops.state_ops': '',
-    'ops.variable_scope': '', 'ops.init_ops': '', 'ops.random_ops': '', 'ops.control_flow_ops': '',
-    'ops.nn_ops': 'nn', 'ops.nn': 'nn', 'ops.rnn': 'nn', 'ops.rnn_cell': 'nn.rnn_cell',
-    'ops.rnn_cell_impl': 'nn.rnn_cell', 'estimator': 'estimator',
-    'estimator.estimator': 'estimator', 'estimator.model_fn': 'estimator',
-    'estimator.run_config': 'estimator', 'estimator.training': 'estimator',
-    'estimator.export': 'estimator.export', 'estimator.export.export': 'estimator.export',
-    'estimator.export.export_output': 'estimator.export',
-    'estimator.inputs': 'estimator.inputs', 'platform': '', 'platform.gfile': 'gfile',
-    'platform.tf_logging': 'logging', 'platform.flags': 'flags', 'platform.app': 'app',
-    'client': '', 'client.session': '', 'training': 'train', 'training.saver': 'train',
-    'training.training': 'train', 'util': '', 'util.nest': 'nest'}.items()}
-_INNER['python'] = ''
 
 
 def _inner(path):
-  """The namespace for an inner module of TensorFlow, None where there is none. A module below
-  contrib.X.python has the names of contrib.X, or of the namespace in it that has the module's name:
-  contrib.slim.python.slim.nets.vgg is contrib.slim.nets.vgg."""
-  parts = path.split('.')
-  if parts[0] != 'contrib' or parts[2:3] != ['python']:
-    return _INNER.get(path)
-  rest = parts[4:] if parts[3:4] == parts[1:2] else parts[3:]
-  ends = [rest[n:] for n in range(len(rest))]            # slim.data.dataset is slim.dataset
-  beginnings = [rest[:n] for n in range(len(rest), -1, -1)]
-  spaces = ['.'.join(parts[:2] + names) for names in ends + beginnings]
-  return next((space for space in spaces if space in _spaces), None)
+  """The namespace for an inner module of TensorFlow (leat/_inner.py), None where there is none."""
+  if path.partition('.')[0] not in ('python', 'contrib', 'core', 'models'):
+    return None
+  from leat import _inner as inner
+  return inner.space_of(path, _spaces)
 
 
 def _names():
@@ -88,6 +63,33 @@ def _find(name):
   return item if ragged is None else _with_ragged(item, *ragged)
 
 
+def _find_module(path):
+  """The namespace or inner module of that path. KeyError where there is none."""
+  if path not in _spaces and _inner(path) is None:
+    raise KeyError(path)
+  return importlib.import_module('leat.' + path)
+
+
+def _find_inner(path, space, full, name):
+  """The item of the inner module at `path`, which stands for `space`."""
+  from leat import _inner as inner
+  public = inner.public_name(path, name)
+  if public is not None:
+    return _find(public)
+  return _first((lambda: inner.find(space, name), lambda: _find(full), lambda: _find(name),
+                 lambda: vars(sys.modules['leat'])[name]))
+
+
+def _first(finds):
+  """What the first of the functions gives that does not raise KeyError."""
+  for find in finds:
+    try:
+      return find()
+    except KeyError:
+      pass
+  raise KeyError
+
+
 _wrapped = {}
 
 
@@ -115,17 +117,19 @@ class Namespace(types.ModuleType):
     prefix = self.__dict__['_prefix']
     full = prefix + '.' + name if prefix else name
     try:
-      item = _find(full)
+      item = self._find(full, name)
     except KeyError:
-      inner = self.__name__.partition('.')[2] + '.' + name   # python.client, say
-      if inner in _names().EXPORTS:
-        item = _find(inner)
-      elif inner in _INNER or inner in _spaces:
-        item = importlib.import_module('leat.' + inner)
-      else:
-        raise AttributeError("leat has no '%s'" % full) from None
+      raise AttributeError("leat has no '%s'" % full) from None
     self.__dict__[name] = item
     return item
+
+  def _find(self, full, name):
+    path = self.__name__.partition('.')[2]
+    module = lambda: _find_module(path + '.' + name)
+    if path == self._prefix or path.startswith('contrib.'):
+      return _first((lambda: _find(full), module))
+    return _first((lambda: _find(path + '.' + name), module,   # an inner module
+                   lambda: _find_inner(path, self._prefix, full, name)))
 
   def __dir__(self):
     return members(self.__dict__['_prefix'])

@@ -276,3 +276,15 @@ def replace(path, data):
 def walk(top, topdown=True, onerror=None):
   """(folder, folders in it, files in it) of all folders below."""
   yield from os.walk(local(top), topdown=topdown, onerror=onerror)
+
+
+@export('python.lib.io.file_io.read_file_to_string')
+def read_file_to_string(filename, binary_mode=False):
+  with GFile(filename, 'rb' if binary_mode else 'r') as f:
+    return f.read()
+
+
+@export('python.lib.io.file_io.write_string_to_file')
+def write_string_to_file(filename, file_content):
+  with GFile(filename, 'w') as f:
+    f.write(file_content)
