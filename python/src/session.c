@@ -90,10 +90,11 @@ static PyObject* session_close(PyObject* object, PyObject* unused) {
   if (self->closed) Py_RETURN_NONE;
   self->closed = 1;
   TF_Status* status = TF_NewStatus();
-  TF_Session* session = self->session;
+  self->runs += 1; /* so that the last step, which ends now, does not free it meanwhile */
   Py_BEGIN_ALLOW_THREADS
-  if (status) TF_CloseSession(session, status);
+  if (status) TF_CloseSession(self->session, status);
   Py_END_ALLOW_THREADS
+  self->runs -= 1;
   session_free(self);
   if (!leat_py_status_end(status)) return NULL;
   Py_RETURN_NONE;

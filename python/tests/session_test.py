@@ -3,6 +3,7 @@ import collections
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import leat as tf
@@ -110,6 +111,26 @@ class FetchTest(unittest.TestCase):
     session.close()
     with self.assertRaisesRegex(RuntimeError, 'closed Session'):
       session.run(a)
+
+  def test_closing_while_steps_end(self):
+    def take(session, op):
+      try:
+        session.run(op)
+      except (tf.errors.CancelledError, RuntimeError):
+        pass
+
+    with tf.Graph().as_default():
+      queue = tf.FIFOQueue(1, tf.float32)
+      takes = [queue.dequeue().op, queue.dequeue_many(1).op] * 2
+      for round in range(500):
+        session = tf.Session()
+        threads = [threading.Thread(target=take, args=(session, op)) for op in takes]
+        for thread in threads:
+          thread.start()
+        time.sleep(round % 50 * 1e-4)
+        session.close()   # beside steps that it cancels, the last of which frees what is left
+        for thread in threads:
+          thread.join()
 
   def test_partial_run(self):
     a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
