@@ -280,11 +280,13 @@ def walk(top, topdown=True, onerror=None):
 
 @export('python.lib.io.file_io.read_file_to_string')
 def read_file_to_string(filename, binary_mode=False):
+  """All of a file, as a text or as bytes."""
   with GFile(filename, 'rb' if binary_mode else 'r') as f:
     return f.read()
 
 
 @export('python.lib.io.file_io.write_string_to_file')
 def write_string_to_file(filename, file_content):
+  """Makes the file hold this alone."""
   with GFile(filename, 'w') as f:
     f.write(file_content)
