@@ -45,7 +45,7 @@ static void take_root(scalar_t* t, int64_t n) {
 
 // Writes what a matrix without a Schur form gives: an element of it is infinite or NaN.
 static const char* no_numbers(int64_t count, scalar_t* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = CMPLX(NAN, NAN);
+  for (int64_t i = 0; i < count; ++i) out[i] = NAN + NAN * I;
   return NULL;
 }
 
