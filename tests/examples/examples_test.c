@@ -82,7 +82,7 @@ static void test_mnist(void** state) {
 }
 
 // Ten costs, then derivatives. Each of the 784 * 100 units is above zero in half of the cases, so
-// that the derivatives by b add up to about 39200.
+// that the derivatives by b add up to about 39200; over 60 runs the deviation was 1270.
 static void test_figure1(void** state) {
   tool_result_t result = run("figure1", "");
   double cost = 0, db = 0;
@@ -95,7 +95,7 @@ static void test_figure1(void** state) {
     rest += end;
   }
   assert_int_equal(sscanf(rest, "sum of db: %lf", &db), 1);
-  assert_true(db > 37000 && db < 41000);
+  assert_true(db > 31200 && db < 47200);
   assert_non_null(strstr(rest, "sum of dW: "));
   assert_non_null(strstr(rest, "sum of dx: "));
   tool_free(&result);
