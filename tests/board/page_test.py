@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """The board's pages in a real browser: tests/board/page_test.py BUILD [NAME]...
 
-A log with values of every kind is written, `leat board` is started on it, and a headless Chromium
-visits each page: what it shows, what the keyboard does, what comes when the log grows, and that its
-console has no complaint (a violation of the content security policy is one). axe-core looks for
-what people with disabilities could not use; it comes with the tools that bundle the page
-(dev/board-page). Without a browser, and for axe without it, the tests say SKIP.
+Each page is visited: what it shows, what the keyboard does, what comes when the log grows, and that
+its console has no complaint (a violation of the content security policy is one).
 
 With $LEAT_SCREENSHOTS the pages are saved there as pictures.
 """
@@ -13,24 +10,18 @@ import http.server
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import unittest
 import urllib.parse
 import urllib.request
-import xml.etree.ElementTree
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import browser
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import event_log
-import trace_log
-
-BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'build')
-CACHE = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-AXE = os.path.join(CACHE, 'leat', 'board-page', 'node_modules', 'axe-core', 'axe.min.js')
+import page_case
+from page_case import serve
+from scalars_page import ScalarsPageTest  # for unittest.main, which runs what it finds here
 
 
 class NotebookPage(http.server.BaseHTTPRequestHandler):
@@ -47,295 +38,7 @@ class NotebookPage(http.server.BaseHTTPRequestHandler):
     pass
 
 
-def skip(why):
-  print('SKIP ' + why, flush=True)
-  raise unittest.SkipTest(why)
-
-
-def serve(folder, *options):
-  """Starts a board, whose process and address are returned."""
-  command = [os.path.join(BUILD, 'bin', 'leat'), 'board', '--logdir', folder, '--port', '0',
-             '--json', '--no_cache', '--reload_interval', '1', *options]
-  server = subprocess.Popen(command, stdout=subprocess.PIPE)
-  return server, json.loads(server.stdout.readline())['url']
-
-
-class PageTest(unittest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    path = browser.find()
-    if not path:
-      skip('the pages in a browser: there is no Chromium (apt: chromium)')
-    cls.folder = tempfile.mkdtemp(prefix='leat-test-board-logs')
-    event_log.write_logs(cls.folder)
-    trace_log.write_recording(os.path.join(cls.folder, 'train', 'leat-7.perfetto-trace'))
-    cls.server, cls.url = serve(cls.folder, '--path_prefix', '/x')
-    cls.page = browser.Browser(path)
-
-  @classmethod
-  def tearDownClass(cls):
-    cls.page.close()
-    cls.server.terminate()
-    cls.server.wait()
-    cls.server.stdout.close()
-    shutil.rmtree(cls.folder)
-
-  def setUp(self):
-    self.page.errors.clear()
-    self.page.resize(1280, 860)
-
-  def tearDown(self):
-    self.assertEqual('\n'.join(self.page.errors), '')
-
-  def open(self, name, **settings):
-    settings['page'] = name
-    self.page.open(self.url + '#' + urllib.parse.quote(json.dumps(settings)))
-    self.page.wait('document.querySelector("#pages a[aria-current]")?.dataset.page === "%s"' % name)
-
-  def pages(self):
-    self.open('scalars')
-    return self.page.evaluate(
-        '[...document.querySelectorAll("#pages a")].map(a => a.dataset.page)')
-
-  def text(self, selector):
-    return self.page.evaluate('document.querySelector(%s)?.textContent' % json.dumps(selector))
-
-  def wait_text(self, selector, text):
-    self.page.wait('document.querySelector(%s)?.textContent.includes(%s)' % (
-        json.dumps(selector), json.dumps(text)))
-
-  def click(self, selector):
-    self.page.wait('!!document.querySelector(%s)' % json.dumps(selector))
-    self.page.evaluate('document.querySelector(%s).click()' % json.dumps(selector))
-
-  def focus(self, selector):
-    self.page.evaluate('document.querySelector(%s).focus()' % json.dumps(selector))
-
-  def saved(self, card, which):
-    """What the button |which| of "Save" would save: the link does not get the file."""
-    self.page.evaluate('''window.saved = new Promise(done => {
-        URL.createObjectURL = blob => { blob.text().then(done); return 'blob:none'; };
-      }); HTMLAnchorElement.prototype.click = () => {}; 0''')
-    self.click('%s .save button:nth-child(%d)' % (card, which))
-    return self.page.evaluate('window.saved')
-
-  def has_ink(self, selector):
-    """Whether a canvas has more than one colour."""
-    return '''(() => {
-      const canvas = document.querySelector(%s);
-      if (!canvas || !canvas.width) return false;
-      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-      return new Set(new Uint32Array(data.buffer)).size > 2;
-    })()''' % json.dumps(selector)
-
-  # ---- scalars ----------------------------------------------------------------------------------
-  def test_scalars(self):
-    self.open('scalars')
-    self.wait_text('[data-key="loss/total"] .sentence', 'train fell from 2.2')
-    self.page.wait(self.has_ink('[data-key="loss/total"] canvas.chart'))
-    self.focus('[data-key="loss/total"] canvas.chart')
-    self.page.press('End')
-    self.wait_text('[data-key="loss/total"] .reading', 'at step 59')
-    self.page.press('ArrowLeft')
-    self.wait_text('[data-key="loss/total"] .reading', 'at step 58')
-    self.page.press('+')
-    self.wait_text('[data-key="loss/total"] .reading', 'Zoomed: 29')
-    self.page.press('0')
-    self.click('[data-key="loss/total"] [aria-expanded]')
-    self.wait_text('[data-key="loss/total"] caption', '60 steps')
-    self.assertIn('train,loss/total,59,', self.saved('[data-key="loss/total"]', 1))
-    points = json.loads(self.saved('[data-key="loss/total"]', 2))[0]['points']
-    self.assertEqual([points[59]['step'], len(points)], [59, 60])
-    picture = xml.etree.ElementTree.fromstring(self.saved('[data-key="loss/total"]', 3))
-    self.assertEqual(picture[0].text, 'loss/total')
-    self.assertGreater(len(picture.findall('.//{http://www.w3.org/2000/svg}path')), 6)
-    self.click('#none')
-    self.wait_text('[data-key="accuracy"] .sentence', 'No run that is shown')
-    self.assertIn('hidden', urllib.parse.unquote(self.page.evaluate('location.hash')))
-
-  def hash(self):
-    return json.loads(urllib.parse.unquote(self.page.evaluate('location.hash'))[1:] or '{}')
-
-  def card(self, key):
-    return '[data-key="%s"]' % key
-
-  def set_value(self, selector, value):
-    """What typing or dragging does, at once."""
-    self.page.evaluate('(e => { e.value = %s; e.dispatchEvent(new Event("input")); })'
-                       '(document.querySelector(%s))' % (json.dumps(value), json.dumps(selector)))
-
-  def test_pinned_cards(self):
-    self.open('scalars')
-    self.wait_text(self.card('loss/total') + ' .sentence', 'train fell')
-    self.click(self.card('loss/total') + ' .top button')
-    self.wait_text('#content summary', 'Pinned (1)')
-    self.assertEqual(self.hash()['pinned'], ['loss/total'])
-    self.assertEqual(self.page.evaluate('document.activeElement.textContent'), 'Unpin')
-    # Pinned cards have the whole tag, and stay whatever the filter says.
-    self.assertEqual(self.text(self.card('pinned loss/total') + ' h3'), 'loss/total')
-    self.focus('#tag-filter')
-    self.page.press(*'accu')
-    self.page.wait('document.querySelectorAll(".card").length === 2')
-    self.wait_text(self.card('pinned loss/total') + ' .sentence', 'train fell')
-    self.click(self.card('pinned loss/total') + ' .top button')
-    self.page.wait('document.querySelectorAll(".card").length === 1')
-    self.assertNotIn('pinned', self.hash())
-
-  def test_a_run_gets_another_name(self):
-    self.open('scalars')
-    self.click('li[data-run=train] button')
-    self.page.wait('document.activeElement.getAttribute("aria-label") === "Name of train"')
-    self.page.press('b', 'e', 's', 't', 'Enter')
-    self.wait_text(self.card('loss/total') + ' .sentence', 'best fell from 2.2')
-    self.assertEqual(self.hash()['names'], [['train', 'best']])
-    self.assertEqual(self.page.evaluate('document.activeElement.getAttribute("aria-label")'),
-                     'Rename best')
-    # Without the link the name is that of the last visit; Escape leaves it, and no name ends it.
-    self.open('histograms')
-    self.wait_text(self.key('layer_1/weights', 'train') + ' .run', 'best')
-    self.click('li[data-run=train] button')
-    self.page.press('x', 'Escape')
-    self.wait_text('li[data-run=train] label', 'best')
-    self.click('li[data-run=train] button')
-    self.page.evaluate('document.activeElement.value = ""')
-    self.page.press('Enter')
-    self.wait_text('li[data-run=train] label', 'train')
-    self.wait_text(self.key('layer_1/weights', 'train') + ' .run', 'train')
-    self.assertEqual(self.page.evaluate(
-        'Object.keys(localStorage).filter(k => k.startsWith("leat-names")).length'), 0)
-
-  def test_lists_of_a_link_may_be_anything(self):
-    self.open('scalars', names=[['train', event_log.MARKUP], None, 7, [['x'], {'a': 1}], {}],
-              pinned=[None, {}, 3])
-    self.wait_text('li[data-run=train] label', event_log.MARKUP)
-    self.assertIsNone(self.page.evaluate('window.broken'))
-    self.page.evaluate('localStorage.clear()')
-
-  def styles_of(self, **settings):
-    """The colours and the dashes of the lines of "train" and "eval" in a saved chart."""
-    self.open('scalars', smoothing=0, **settings)
-    self.wait_text(self.card('accuracy') + ' .sentence', 'train rose')
-    picture = xml.etree.ElementTree.fromstring(self.saved(self.card('accuracy'), 3))
-    return [(path.get('stroke'), path.get('stroke-dasharray'))
-            for path in picture.iter('{http://www.w3.org/2000/svg}path')
-            if path.get('stroke-width') == '2']
-
-  def test_training_and_evaluation_are_paired(self):
-    apart = self.styles_of()
-    self.assertNotEqual(apart[0][0], apart[1][0])
-    together = self.styles_of(pairs=True)
-    self.assertEqual(together[0][0], together[1][0])
-    self.assertEqual(sorted(dash is None for _, dash in together), [False, True])
-
-  def test_means_of_groups(self):
-    folder = os.path.join(self.folder, 'seeds')
-    # 1, 3 and 5 at step 0 make a mean of 3 with a deviation of 2. The third run ends early, and the
-    # second has no value at step 10, where it is on its way from 3 to 7.
-    courses = {'sgd_1': {0: 1, 10: 2, 20: 4}, 'sgd_2': {0: 3, 20: 7}, 'sgd_3': {0: 5, 10: 5},
-               'adam-seed7': {0: 9}}
-    card = self.card('many')
-    try:
-      for name, course in courses.items():
-        os.makedirs(os.path.join(folder, name))
-        with open(os.path.join(folder, name, 'events.out.tfevents.1.host'), 'wb') as f:
-          f.write(event_log.VERSION)
-          for step, value in course.items():
-            f.write(event_log.event(step, event_log.scalar('many', value)))
-      self.open('scalars', hidden=['train', 'eval'])
-      self.wait_text('#runs', 'seeds/sgd_3')
-      self.click('#means')
-      self.wait_text(card + ' .sentence', 'seeds/sgd (mean of 3 runs) rose from 3 to 5.5')
-      self.wait_text(card + ' .sentence', 'seeds/adam (mean of 1 run) is 9 at step 0')
-      self.assertTrue(self.hash()['means'])
-      self.focus(card + ' canvas.chart')
-      self.page.press('Home', 'ArrowRight')
-      self.wait_text(card + ' .reading', 'seeds/sgd (mean of 3 runs): 4 at step 10')
-      sgd = [c for c in json.loads(self.saved(card, 2)) if c['run'] == 'seeds/sgd'][0]
-      self.assertEqual([sgd['points'][0][name] for name in ('step', 'value', 'low', 'high')],
-                       [0, 3, 1, 5])
-      self.set_value('#group', '/.*')
-      self.wait_text(card + ' .sentence', 'seeds (mean of 4 runs)')
-      self.set_value('#group', '(')
-      self.wait_text(card + ' .sentence', 'seeds/sgd_1 (mean of 1 run)')
-    finally:
-      shutil.rmtree(folder)
-
-  def test_the_axis_of_steps_is_logarithmic(self):
-    self.open('scalars', smoothing=0)
-    card = self.card('accuracy')
-    self.wait_text(card + ' .sentence', 'train rose')
-    def ticks():
-      texts = xml.etree.ElementTree.fromstring(self.saved(card, 3)).iter(
-          '{http://www.w3.org/2000/svg}text')
-      return [float(t.text) for t in texts if t.get('text-anchor') == 'middle']
-    self.assertEqual(ticks()[0], 0)
-    self.click('#logX')
-    whole = ticks()
-    self.assertEqual(whole[:4], [1, 2, 5, 10])
-    self.assertTrue(self.hash()['logX'])
-    self.focus(card + ' canvas.chart')
-    self.page.press('End', '+', '+')
-    self.assertGreater(ticks()[0], 10)
-    self.focus(card + ' canvas.chart')
-    self.page.press('0')
-    self.assertEqual(ticks(), whole)
-
-  def test_all_cards_show_one_step(self):
-    self.open('scalars')
-    self.wait_text(self.card('accuracy') + ' .sentence', 'train rose')
-    self.assertEqual(self.text('#step-value'), 'newest')
-    self.focus('#step')
-    self.page.press('Home', *['ArrowRight'] * 8)
-    self.wait_text(self.card('accuracy') + ' .sentence', 'At step 8: eval 0.292')
-    self.assertEqual(self.hash()['step'], 8)
-    # Images follow, with the last that was written up to then.
-    self.click('#pages a[data-page=images]')
-    picture = self.key('input/picture', 'train') + ' .steps output'
-    self.wait_text(picture, 'Step 0')
-    self.focus('#step')
-    self.page.press(*['ArrowRight'] * 10)
-    self.wait_text(picture, 'Step 15')
-    self.page.press('End')
-    self.wait_text(picture, 'Step 45')
-    self.assertNotIn('step', self.hash())
-
-  def test_curves_can_be_heard(self):
-    self.open('scalars')
-    self.wait_text(self.card('accuracy') + ' .sentence', 'train rose')
-    button = json.dumps(self.card('accuracy') + ' .top > div > button:nth-of-type(2)')
-    self.assertTrue(self.page.evaluate('document.querySelector(%s).hidden' % button))
-    self.page.evaluate('''(set => {
-      window.tones = [];
-      AudioParam.prototype.setValueAtTime = function(value, time) {
-        window.tones.push(value);
-        return set.call(this, value, time);
-      };
-    })(AudioParam.prototype.setValueAtTime)''')
-    self.click('#sound')
-    self.page.evaluate('document.querySelector(%s).click()' % button)
-    self.wait_text(self.card('accuracy') + ' .reading', 'Playing eval')
-    # A line that rises sounds higher and higher, within two octaves from 220 Hz on.
-    tones = self.page.evaluate('window.tones')
-    self.assertEqual(tones[:100], sorted(tones[:100]))
-    self.assertAlmostEqual(min(tones), 220, 1)
-    self.assertAlmostEqual(max(tones), 880, 1)
-    self.page.evaluate('document.querySelector(%s).click()' % button)
-    self.page.wait('document.querySelector(%s).getAttribute("aria-pressed") === "false"' % button)
-    self.assertTrue(self.hash()['sound'])
-
-  def test_what_is_written_appears(self):
-    self.open('scalars')
-    self.wait_text('[data-key="accuracy"] .sentence', 'eval')
-    with open(os.path.join(self.folder, 'eval', 'events.out.tfevents.1.host'), 'ab') as f:
-      f.write(event_log.event(99, event_log.scalar('fresh/tag', 5)))
-    self.wait_text('[data-key="fresh/tag"] .sentence', 'eval is 5 at step 99')
-
-  def test_the_browser_goes_back(self):
-    self.open('scalars')
-    self.click('#pages a[data-page=graphs]')
-    self.page.wait('!!document.querySelector("canvas.graph")')
-    self.page.evaluate('history.back()')
-    self.page.wait('!!document.querySelector("canvas.chart")')
+class PageTest(page_case.PageCase):
 
   # ---- graph ------------------------------------------------------------------------------------
   def test_graph(self):
@@ -378,8 +81,7 @@ class PageTest(unittest.TestCase):
   def test_graph_of_a_recorded_step(self):
     self.open('graphs')
     self.wait_text('.details', '68 nodes')
-    self.page.evaluate('''const s = document.querySelector('#graph-steps');
-                          s.value = 'step 1'; s.dispatchEvent(new Event('change'))''')
+    self.change('#graph-steps', 'step 1')
     self.page.wait('document.querySelector("#graph-colour").value === "time"')
     self.focus('[role=tree] [tabindex="0"]')
     self.page.press('ArrowDown', 'Enter')
@@ -416,9 +118,6 @@ class PageTest(unittest.TestCase):
     # The band is in the picture, between the scalars "low" and "high".
     self.assertIn('opacity="0.2"', self.saved('[data-key="1/0"]', 3))
 
-  def key(self, tag, run):
-    return '[data-key="%s\\a %s\\a 0"]' % (tag, run)
-
   def test_histograms(self):
     self.open('histograms')
     card = self.key('layer_1/weights', 'train')
@@ -432,8 +131,7 @@ class PageTest(unittest.TestCase):
     lines = self.saved(card, 2).split('\r\n')
     self.assertEqual(lines[0], 'step,wall_time,left,right,count')
     self.assertEqual(sum(float(line.split(',')[4]) for line in lines if line.startswith('6,')), 400)
-    self.page.evaluate('''const s = document.querySelector('#histogram-form');
-                          s.value = 'bands'; s.dispatchEvent(new Event('change'))''')
+    self.change('#histogram-form', 'bands')
     self.page.wait(self.has_ink(card + ' canvas.chart'))
     self.assertIn('bands', urllib.parse.unquote(self.page.evaluate('location.hash')))
 
@@ -565,19 +263,10 @@ class PageTest(unittest.TestCase):
     self.assertNotEqual(
         self.page.evaluate('document.querySelector(".projector-canvas").toDataURL()'), before)
     self.assertIn('59,word 59,', self.saved('#content', 1))
-    self.page.evaluate('''const s = document.querySelector('#projector-pictures');
-                          s.value = '1'; s.dispatchEvent(new Event('change'))''')
+    self.change('#projector-pictures', '1')
     self.page.wait('location.hash.includes("pictures%22%3A%221")')
 
   # ---- timeline ---------------------------------------------------------------------------------
-  def picture(self, selector):
-    return self.page.evaluate('document.querySelector(%s).toDataURL()' % json.dumps(selector))
-
-  def change(self, selector, value):
-    self.page.evaluate('''const s = document.querySelector(%s);
-                          s.value = %s; s.dispatchEvent(new Event('change'))''' % (
-        json.dumps(selector), json.dumps(value)))
-
   def test_timeline_tells_why_a_step_was_slow(self):
     self.open('timeline')
     self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
@@ -724,15 +413,6 @@ class PageTest(unittest.TestCase):
       shutil.rmtree(folder)
 
   # ---- all pages --------------------------------------------------------------------------------
-  def violations(self):
-    """What axe-core finds on the page that is shown."""
-    if not os.path.exists(AXE):
-      skip('accessibility: there is no axe-core (run dev/board-page once)')
-    with open(AXE, encoding='utf-8') as f:
-      self.page.evaluate(f.read() + ';0')
-    return self.page.evaluate('''axe.run().then(r => r.violations.map(v =>
-        v.id + ': ' + v.nodes.slice(0, 4).map(n => n.html.slice(0, 200)).join('\\n  ')))''')
-
   def test_accessibility(self):
     for theme in ('light', 'dark'):
       for name in self.pages():
@@ -790,5 +470,5 @@ class PageTest(unittest.TestCase):
 
 if __name__ == '__main__':
   if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]):
-    BUILD = os.path.abspath(sys.argv.pop(1))
+    page_case.BUILD = os.path.abspath(sys.argv.pop(1))
   unittest.main()
