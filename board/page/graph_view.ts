@@ -3,6 +3,7 @@
 import {isDark} from './chart';
 import {beginDrawing, cssColour} from './dom';
 import {Box, Drawing, Kind, Level, Link} from './graph_data';
+import {followPointers, Point} from './pointers';
 import {countOf, formatBytes, formatNanoseconds} from './words';
 
 // Pale on a light ground, deep on a dark one, so that the text on them has contrast.
@@ -27,8 +28,6 @@ export class GraphView {
   drawing: Drawing | null = null;
   selected = 0;
   colourBy: ColourBy = 'structure';
-  private pointers = new Map<number, {x: number; y: number}>();
-  private moved = 0;
 
   constructor(readonly canvas: HTMLCanvasElement, private readonly onSelect: (item: number) => void,
               private readonly onToggle: (item: number) => void) {
@@ -37,18 +36,8 @@ export class GraphView {
       const zoom = Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015));
       this.zoom(zoom, event.offsetX, event.offsetY);
     };
-    canvas.onpointerdown = event => {
-      canvas.setPointerCapture(event.pointerId);
-      this.pointers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
-      this.moved = 0;
-    };
-    canvas.onpointermove = event => this.onMove(event);
-    canvas.onpointerup = canvas.onpointercancel = event => {
-      this.pointers.delete(event.pointerId);
-      if (event.type === 'pointerup' && this.moved < 4) {
-        this.onSelect(this.boxAt(event.offsetX, event.offsetY)?.item || 0);
-      }
-    };
+    followPointers(canvas, (last, now, others) => this.onMove(last, now, others),
+                   (x, y) => this.onSelect(this.boxAt(x, y)?.item || 0));
     canvas.ondblclick = event => {
       const box = this.boxAt(event.offsetX, event.offsetY);
       if (box && box.kind !== Kind.Node) this.onToggle(box.item);
@@ -56,12 +45,7 @@ export class GraphView {
   }
 
   // One finger or the mouse moves the window, two fingers zoom.
-  private onMove(event: PointerEvent): void {
-    const last = this.pointers.get(event.pointerId);
-    if (!last) return;
-    const now = {x: event.offsetX, y: event.offsetY};
-    const others = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
-    this.moved += Math.abs(now.x - last.x) + Math.abs(now.y - last.y);
+  private onMove(last: Point, now: Point, others: Point[]): void {
     if (others.length === 1) {
       const before = Math.hypot(last.x - others[0].x, last.y - others[0].y);
       const after = Math.hypot(now.x - others[0].x, now.y - others[0].y);
@@ -70,7 +54,6 @@ export class GraphView {
       this.left -= (now.x - last.x) / this.scale;
       this.top -= (now.y - last.y) / this.scale;
     }
-    this.pointers.set(event.pointerId, now);
     this.draw();
   }
 

@@ -5,6 +5,7 @@
 // is drawn at its new place.
 import {isDark} from './chart';
 import {beginDrawing, cssColour, element} from './dom';
+import {followPointers, Point} from './pointers';
 import {fetchWindow, Item, Lane, nameOf, Piece, Trace, threadOf} from './timeline_data';
 
 const GUTTER = 150, LANE = 15, RULER = 22, HEADING = 18, GAP = 5, LEAST_NS = 100;
@@ -35,23 +36,12 @@ export class TimelineView {
   private waits = false;
   private path: Piece[] = [];
   private selected: {row: number; depth: number; slice: number} | null = null;
-  private pointers = new Map<number, {x: number; y: number}>();
-  private moved = 0;
 
   constructor(private readonly onSelect: (place: Place | null) => void, private readonly onStep: (by: number) => void,
               private readonly onFailure: (error: Error) => void) {
     const canvas = this.canvas;
     canvas.onkeydown = event => this.onKey(event);
-    canvas.onpointerdown = event => {
-      canvas.setPointerCapture(event.pointerId);
-      this.pointers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
-      this.moved = 0;
-    };
-    canvas.onpointermove = event => this.onMove(event);
-    canvas.onpointerup = canvas.onpointercancel = event => {
-      this.pointers.delete(event.pointerId);
-      if (event.type === 'pointerup' && this.moved < 4) this.onSelect(this.placeAt(event.offsetX, event.offsetY));
-    };
+    followPointers(canvas, (last, now, [other]) => this.onMove(last, now, other), (x, y) => this.onSelect(this.placeAt(x, y)));
     canvas.ondblclick = event => {
       const place = this.placeAt(event.offsetX, event.offsetY);
       if (place) this.reveal(place.item.begin, place.item.end);
@@ -152,19 +142,13 @@ export class TimelineView {
   }
 
   // ---- Keys and pointers ------------------------------------------------------------------------
-  private onMove(event: PointerEvent): void {
-    const last = this.pointers.get(event.pointerId);
-    if (!last) return;
-    const now = {x: event.offsetX, y: event.offsetY};
-    const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
-    this.moved += Math.abs(now.x - last.x) + Math.abs(now.y - last.y);
+  private onMove(last: Point, now: Point, other?: Point): void {
     if (other) {
       this.zoom((Math.abs(last.x - other.x) + 20) / (Math.abs(now.x - other.x) + 20), (now.x + other.x) / 2);
     } else {
       this.move((last.x - now.x) * this.nsPerPixel);
       this.scroll(last.y - now.y);
     }
-    this.pointers.set(event.pointerId, now);
   }
 
   private onKey(event: KeyboardEvent): void {
