@@ -186,8 +186,9 @@ class _Finder:
       return importlib.import_module('leat.' + rest if rest else 'leat')
     if rest == 'compat.v1':
       return Namespace(spec.name, '')
-    if _inner(rest) is not None:
-      return Namespace(spec.name, _inner(rest))
+    inner = _inner(rest)
+    if inner is not None:
+      return Namespace(spec.name, inner)
     if rest.startswith('compat.v1.'):
       return importlib.import_module('leat.' + rest.removeprefix('compat.v1.'))
     return Namespace(spec.name, rest)

@@ -13,6 +13,16 @@ def for_file(message, as_text):
       else data
 
 
+def parse(kind, data, path):
+  """The message that the text `data`, of the file `path`, stands for; OSError where it is
+  malformed."""
+  from leat._graph import message
+  try:
+    return message.of(kind).FromString(_leat.message_from_text(kind, data))
+  except _leat.StatusError as error:
+    raise OSError('Cannot parse file %s: %s.' % (path, error.args[1])) from None
+
+
 def of(message, last_key_first=False):
   """The text of a message. Maps are printed in the order of their keys, or in that of
   _last_text_first."""

@@ -198,11 +198,7 @@ def read(path):
   try:
     return message.of('MetaGraphDef').FromString(data)
   except (message.DecodeError, UnicodeDecodeError):
-    pass
-  try:
-    return message.of('MetaGraphDef').FromString(_leat.message_from_text('MetaGraphDef', data))
-  except _leat.StatusError as error:
-    raise OSError('Cannot parse file %s: %s.' % (path, error.args[1])) from None
+    return message_text.parse('MetaGraphDef', data, path)
 
 
 @export('train.import_meta_graph')

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from leat import _leat
 from leat._export import export
-from leat._graph import message
+from leat._graph import message, message_text
 from leat._platform import log
 from leat._saved_model import constants
 from leat._saved_model.builder import _text
@@ -32,14 +31,12 @@ def read(export_dir):
   with open(path, 'rb') as f:
     data = f.read()
   try:
-    return kind.FromString(data if path == binary else _leat.message_from_text('SavedModel', data))
+    return kind.FromString(data) if path == binary else message_text.parse('SavedModel', data, path)
   except (message.DecodeError, UnicodeDecodeError) as error:
     raise OSError('Cannot parse file %s: %s.' % (path, error)) from None
-  except _leat.StatusError as error:
-    raise OSError('Cannot parse file %s: %s.' % (path, error.args[1])) from None
 
 
-def _with_tags(saved_model, tags):
+def with_tags(saved_model, tags):
   """The MetaGraphDef whose tags are exactly these."""
   for meta in saved_model.meta_graphs:
     if set(meta.meta_info_def.tags) == set(tags):
@@ -84,7 +81,7 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
   main operation with the paths of the assets. Gives the MetaGraphDef."""
   from leat._graph import meta_graph
   folder = _text(export_dir)
-  meta = _with_tags(read(folder), tags)
+  meta = with_tags(read(folder), tags)
   with sess.graph.as_default():
     saver = meta_graph.import_meta_graph(meta, import_scope=import_scope, **saver_kwargs)
   if saver is None:

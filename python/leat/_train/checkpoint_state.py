@@ -5,9 +5,8 @@ import glob
 import os
 import re
 
-from leat import _leat
 from leat._export import export
-from leat._graph import message
+from leat._graph import message, message_text
 from leat._platform import files
 
 
@@ -70,9 +69,8 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
   try:
     with open(name, 'rb') as f:
       text = f.read()
-    state = message.of('CheckpointState').FromString(
-        _leat.message_from_text('CheckpointState', text))
-  except (OSError, _leat.StatusError):
+    state = message_text.parse('CheckpointState', text, name)
+  except OSError:
     return None
   if not state.model_checkpoint_path:
     raise ValueError('Invalid checkpoint state loaded from %s' % checkpoint_dir)

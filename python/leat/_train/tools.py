@@ -2,11 +2,11 @@
 constants, and the tensors of a checkpoint on the standard output."""
 from __future__ import annotations
 
-from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph import importing
 from leat._graph import message
+from leat._graph import message_text
 from leat._graph import meta_graph
 from leat._graph.apply import apply_op
 from leat._platform.files import GFile
@@ -26,10 +26,7 @@ def _read(kind, path, is_binary):
   """The message in a file."""
   with GFile(path, 'rb') as f:
     data = f.read()
-  try:
-    return message.of(kind).FromString(data if is_binary else _leat.message_from_text(kind, data))
-  except _leat.StatusError as error:
-    raise OSError('Cannot parse file %s: %s.' % (path, error.args[1])) from None
+  return message.of(kind).FromString(data) if is_binary else message_text.parse(kind, data, path)
 
 
 def _restore(session, graph_def, saver_def, checkpoint, restore_op, filename_tensor):
@@ -96,7 +93,7 @@ def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, outpu
   saver = None
   if input_saved_model_dir:
     folder = input_saved_model_dir.rstrip('/')
-    meta = loader._with_tags(loader.read(folder), _names(saved_model_tags))
+    meta = loader.with_tags(loader.read(folder), _names(saved_model_tags))
     input_checkpoint = folder + '/variables/variables'
   elif input_meta_graph:
     meta = meta_graph.read(input_meta_graph)
