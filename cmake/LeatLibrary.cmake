@@ -1,4 +1,5 @@
-# The library, compiled once into position independent objects, as libleat.so and libleat.a.
+# The library, compiled once into position independent objects, as libleat.so and libleat.a. Each
+# function has a section, so that what nobody calls is left out by the linker.
 # Symbols are hidden unless declared for export (LEAT_EXPORT, TF_CAPI_EXPORT), and carry no version.
 leat_glob(sources src/*.c)
 list(FILTER sources EXCLUDE REGEX "_test\\.c$")
@@ -19,23 +20,33 @@ set(cold ${sources})
 list(FILTER cold INCLUDE REGEX
   "/src/(client|cluster|device/simulated|function|gradient|ops|optimize|trace)/")
 list(FILTER cold EXCLUDE REGEX "/src/ops/.*_(cpu|amx)\\.c$")
+set(hot ${sources})
+list(REMOVE_ITEM hot ${cold})
+set(objects "")
+foreach(part hot cold)
+  add_library(leat_${part} OBJECT ${${part}})
+  target_link_libraries(leat_${part} PRIVATE leat_flags)
+  target_include_directories(leat_${part} PRIVATE
+    ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_compile_definitions(leat_${part} PRIVATE LEAT_BUILDING_LIBRARY=1)
+  target_compile_options(leat_${part} PRIVATE -ffunction-sections -fdata-sections)
+  set_target_properties(leat_${part} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON UNITY_BUILD ${LEAT_UNITY} UNITY_BUILD_MODE GROUP)
+  if(LEAT_UNITY)
+    leat_unite(${${part}})
+  endif()
+  list(APPEND objects $<TARGET_OBJECTS:leat_${part}>)
+endforeach()
 if(NOT LEAT_SANITIZE)
-  set_source_files_properties(${cold} PROPERTIES
-    COMPILE_OPTIONS "-Os;-Wno-maybe-uninitialized")
+  target_compile_options(leat_cold PRIVATE -Os -Wno-maybe-uninitialized)
 endif()
-add_library(leat_objects OBJECT ${sources})
-target_link_libraries(leat_objects PRIVATE leat_flags)
-target_include_directories(leat_objects PRIVATE
-  ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-target_compile_definitions(leat_objects PRIVATE LEAT_BUILDING_LIBRARY=1)
-set_target_properties(leat_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 leat_isa_objects(isa_objects ${isa_sources})
 set(amx_sources ${sources})
 list(FILTER amx_sources INCLUDE REGEX "_amx\\.c$")
 leat_amx_sources(${amx_sources})
 
-add_library(leat SHARED $<TARGET_OBJECTS:leat_objects> ${isa_objects})
-add_library(leat_static STATIC $<TARGET_OBJECTS:leat_objects> ${isa_objects})
+add_library(leat SHARED ${objects} ${isa_objects})
+add_library(leat_static STATIC ${objects} ${isa_objects})
 add_library(Leat::leat ALIAS leat)
 set_target_properties(leat PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C)
