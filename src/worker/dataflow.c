@@ -7,10 +7,12 @@
 // zero once. A slot is emptied by whoever counts its readers down to zero, so no reader finds it
 // empty; the reader that is alone with a count of one may overwrite the value in place. The step
 // ends when its last activity does (a running list, an asynchronous kernel): an activity is counted
-// before the one that begins it ends.
+// before the one that begins it ends. A step that one thread has for itself keeps these rules with
+// plain counters and a queue (run_alone).
 #include "worker/dataflow.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "kernel/cancellation.h"
@@ -127,9 +129,9 @@ void leat_dataflow_dispatch(leat_dataflow_t* d, leat_ready_list_t* ready,
 
 // ---- A record that has run ----------------------------------------------------------------------
 
-static inline bool count_down(const leat_dataflow_t* d, _Atomic(uint32_t)* counter) {
+static inline bool count_down(bool parallel, _Atomic(uint32_t)* counter) {
   LEAT_DCHECK(atomic_load_explicit(counter, memory_order_relaxed) > 0);
-  if (!d->parallel) {
+  if (!parallel) {
     uint32_t left = atomic_load_explicit(counter, memory_order_relaxed) - 1;
     atomic_store_explicit(counter, left, memory_order_relaxed);
     return left == 0;
@@ -137,22 +139,24 @@ static inline bool count_down(const leat_dataflow_t* d, _Atomic(uint32_t)* count
   return atomic_fetch_sub_explicit(counter, 1, memory_order_acq_rel) == 1;
 }
 
-static inline void release_input(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t slot) {
+static inline void release_input(bool parallel, leat_iteration_t* iteration, uint32_t slot) {
   LEAT_DCHECK(slot < iteration->table->slot_count);
   uint32_t readers = iteration->table->readers[slot];
   if (readers == LEAT_READERS_CONSTANT) return;
   LEAT_DCHECK(readers > 0);
-  if (readers == 1 || count_down(d, &iteration->readers[slot])) {
+  if (readers == 1 || count_down(parallel, &iteration->readers[slot])) {
     leat_slot_clear(&iteration->slots[slot]);
   }
 }
 
 // Empties the slots that this record was the last one to read, and those of its outputs that nobody
 // reads. It is not for control flow, where a Merge reads only one of its inputs.
-static inline void release_usual(leat_dataflow_t* d, leat_iteration_t* iteration,
-                                 const leat_record_t* record, uint32_t index) {
+static inline void release_usual(const leat_dataflow_t* d, bool parallel,
+                                 leat_iteration_t* iteration, const leat_record_t* record,
+                                 uint32_t index) {
+  if (!(record->dataflow.input_count | record->dataflow.output_count)) return;
   for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
-    release_input(d, iteration, record->input_slots[k]);
+    release_input(parallel, iteration, record->input_slots[k]);
   }
   for (uint32_t k = 0; k < record->dataflow.output_count; ++k) {
     uint32_t slot = record->first_output + k;
@@ -161,13 +165,13 @@ static inline void release_usual(leat_dataflow_t* d, leat_iteration_t* iteration
   if (LEAT_LIKELY(!(record->flags & LEAT_RECORD_PREPARES))) return;
   uint32_t read_count;
   const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
-  for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
+  for (uint32_t i = 0; i < read_count; ++i) release_input(parallel, iteration, reads[i].source);
 }
 
 void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint32_t index) {
   const leat_record_t* record = &d->plan->records[index];
   if (!(record->flags & LEAT_RECORD_CONTROL_FLOW)) {
-    release_usual(d, iteration, record, index);
+    release_usual(d, d->parallel, iteration, record, index);
     return;
   }
   const leat_ready_t* entry = &iteration->entries[record->dataflow.place];
@@ -175,13 +179,13 @@ void leat_dataflow_release(leat_dataflow_t* d, leat_iteration_t* iteration, uint
   const leat_reference_read_t* reads = leat_plan_reads(d->plan, index, &read_count);
   if (record->flags & LEAT_RECORD_MERGE) {
     LEAT_DCHECK(entry->dead || entry->live_input < record->dataflow.input_count);
-    if (!entry->dead) release_input(d, iteration, record->input_slots[entry->live_input]);
+    if (!entry->dead) release_input(d->parallel, iteration, record->input_slots[entry->live_input]);
   } else {
     for (uint32_t k = 0; k < record->dataflow.input_count; ++k) {
-      release_input(d, iteration, record->input_slots[k]);
+      release_input(d->parallel, iteration, record->input_slots[k]);
     }
   }
-  for (uint32_t i = 0; i < read_count; ++i) release_input(d, iteration, reads[i].source);
+  for (uint32_t i = 0; i < read_count; ++i) release_input(d->parallel, iteration, reads[i].source);
 }
 
 // Ends a record: releases what it has read, and counts down its successors, of which those that
@@ -195,9 +199,7 @@ static inline leat_ready_t* complete(leat_dataflow_t* d, leat_iteration_t* itera
     if (status) fail(d, index, leat_kernel_annotate(record->kernel, status));
     return NULL;
   }
-  if (record->dataflow.input_count | record->dataflow.output_count) {
-    release_usual(d, iteration, record, index);
-  }
+  release_usual(d, d->parallel, iteration, record, index);
   leat_ready_t* next = NULL;
   const uint32_t* successors = d->tables->successors + record->dataflow.first_successor;
   for (uint32_t i = 0; i < record->dataflow.successor_count; ++i) {
@@ -205,7 +207,7 @@ static inline leat_ready_t* complete(leat_dataflow_t* d, leat_iteration_t* itera
     leat_ready_t* entry = &iteration->entries[successors[i]];
     LEAT_DCHECK(d->plan->records[successors[i]].dataflow.place == successors[i] &&
                 entry->record == successors[i]);
-    if (!count_down(d, &iteration->pending[successors[i]])) continue;
+    if (!count_down(d->parallel, &iteration->pending[successors[i]])) continue;
     if (d->thread_limit > 1) {
       leat_dataflow_dispatch(d, ready, iteration, successors[i], false);
       continue;
@@ -219,7 +221,8 @@ static inline leat_ready_t* complete(leat_dataflow_t* d, leat_iteration_t* itera
 // ---- Running records ----------------------------------------------------------------------------
 
 // Returns a bit for each input that this record alone still reads.
-static uint64_t last_readers(const leat_iteration_t* iteration, const leat_record_t* record) {
+static inline uint64_t last_readers(const leat_iteration_t* iteration,
+                                    const leat_record_t* record) {
   uint64_t mask = 0;
   uint32_t count = record->dataflow.input_count < 64 ? record->dataflow.input_count : 64;
   for (uint32_t k = 0; k < count; ++k) {
@@ -284,6 +287,23 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
   return status;
 }
 
+// Returns DEADLINE_EXCEEDED or CANCELLED where the step must not go on. |timed|: it has a deadline.
+static inline leat_status_t check_step(leat_execution_t* e, bool timed) {
+  if (LEAT_LIKELY(!timed && !atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
+    return leat_ok_status();
+  }
+  return leat_execution_check(e);
+}
+
+// Fills in what differs from record to record of |context|, whose |slots| are the iteration's.
+static inline void describe_record(const leat_iteration_t* iteration, const leat_record_t* record,
+                                   leat_kernel_context_t* context) {
+  context->kernel = record->kernel;
+  context->input_slots = record->input_slots;
+  context->outputs = context->slots + record->first_output;
+  context->last_readers = last_readers(iteration, record);
+}
+
 // Runs one record; |*out_completed| is false when an asynchronous kernel will complete it. A Switch
 // or a Merge of references has them read first, but is no kernel's call. |context| is the list's:
 // what is the same for all records is set already.
@@ -291,15 +311,9 @@ static inline leat_status_t run_record(leat_dataflow_t* d, const leat_ready_t* e
                                        leat_kernel_context_t* context, bool* out_completed) {
   const leat_record_t* record = &d->plan->records[entry->record];
   leat_execution_t* e = d->execution;
-  if (LEAT_UNLIKELY(e->deadline_ns != LEAT_DEADLINE_NEVER ||
-                    atomic_load_explicit(&e->stopped, memory_order_relaxed))) {
-    LEAT_RETURN_IF_ERROR(leat_execution_check(e));
-  }
-  context->kernel = record->kernel;
+  LEAT_RETURN_IF_ERROR(check_step(e, e->deadline_ns != LEAT_DEADLINE_NEVER));
   context->slots = entry->iteration->slots;
-  context->input_slots = record->input_slots;
-  context->outputs = context->slots + record->first_output;
-  context->last_readers = last_readers(entry->iteration, record);
+  describe_record(entry->iteration, record, context);
   bool prepares = !entry->dead && (record->flags & LEAT_RECORD_PREPARES);
   if (LEAT_UNLIKELY(prepares)) {
     context->reads = leat_plan_reads(d->plan, entry->record, &context->read_count);
@@ -357,11 +371,61 @@ static void run_list(leat_dataflow_t* d, leat_ready_list_t* ready) {
   }
 }
 
+// Runs a step that this thread has for itself, without control flow or asynchronous kernels, first
+// come, first run: the queue's memory and most of the records' are then gone through in order. A
+// step is run so where the caller asks for its own thread (RunOptions.inter_op_thread_pool of -1).
+static void run_alone(leat_dataflow_t* d, uint32_t* queue) {
+  const leat_plan_t* plan = d->plan;
+  leat_execution_t* e = d->execution;
+  leat_iteration_t* root = d->root;
+  _Atomic(uint32_t)* pending = root->pending;
+  const leat_record_t* records = plan->records;
+  const uint32_t* all_successors = d->tables->successors;
+  leat_kernel_context_t context = {.services = &e->services, .slots = root->slots};
+  const bool timed = e->deadline_ns != LEAT_DEADLINE_NEVER;
+  const bool observed = e->services.observed;
+  bool failed = false;
+  uint32_t count = d->tables->root_count;
+  memcpy(queue, d->tables->roots, count * sizeof(uint32_t));
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t index = queue[i];
+    const leat_record_t* record = &records[index];
+    if (LEAT_UNLIKELY(failed) && !is_wanted(d, index)) continue;
+    leat_status_t status = check_step(e, timed);
+    if (LEAT_LIKELY(!status)) {
+      describe_record(root, record, &context);
+      const bool prepares = record->flags & LEAT_RECORD_PREPARES;
+      if (LEAT_UNLIKELY(prepares)) {
+        context.reads = leat_plan_reads(plan, index, &context.read_count);
+      }
+      status = leat_kernel_call(&context, record->compute, prepares, observed);
+    }
+    if (LEAT_UNLIKELY(status)) {
+      failed = true;
+      fail(d, index, leat_kernel_annotate(record->kernel, status));
+      continue;
+    }
+    release_usual(d, false, root, record, index);
+    // Written in any case, and kept where it is ready: a branch would be guessed wrong as often as
+    // not. The queue has room for one more than there are records.
+    const uint32_t* successors = all_successors + record->dataflow.first_successor;
+    for (uint32_t k = 0; k < record->dataflow.successor_count; ++k) {
+      queue[count] = successors[k];
+      count += count_down(false, &pending[successors[k]]);
+    }
+  }
+}
+
 // ---- A run --------------------------------------------------------------------------------------
 
-static leat_status_t prepare_instance(const leat_plan_t* plan, leat_plan_instance_t* instance) {
+static leat_status_t prepare_instance(const leat_plan_t* plan, bool alone,
+                                      leat_plan_instance_t* instance) {
   if (!instance->root) {
     LEAT_RETURN_IF_ERROR(leat_iteration_create(plan, instance, 0, &instance->root));
+  }
+  if (alone && !instance->root->queue) {
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, (size_t)plan->record_count + 1,
+                                       &instance->root->queue));
   }
   if (plan->dataflow.framed && !instance->free_iterations) {
     LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator, (size_t)plan->dataflow.frames.count,
@@ -379,7 +443,10 @@ static int thread_limit(const leat_execution_t* e) {
 
 void leat_dataflow_run(leat_execution_t* e) {
   leat_plan_t* plan = e->plan;
-  leat_status_t status = prepare_instance(plan, e->instance);
+  const int threads = thread_limit(e);
+  const bool parallel = plan->has_async || threads > 1;
+  const bool alone = !parallel && !plan->dataflow.framed;
+  leat_status_t status = prepare_instance(plan, alone, e->instance);
   leat_dataflow_t* d = NULL;
   if (!status) status = LEAT_ALLOCATE(plan->allocator, 1, &d);
   if (status) {
@@ -391,8 +458,8 @@ void leat_dataflow_run(leat_execution_t* e) {
   d->tables = &plan->dataflow;
   d->instance = e->instance;
   d->root = e->instance->root;
-  d->thread_limit = thread_limit(e);
-  d->parallel = plan->has_async || d->thread_limit > 1;
+  d->thread_limit = threads;
+  d->parallel = parallel;
   LEAT_DCHECK(d->thread_limit >= 1);
   d->activities = 1;
   d->threads = 1;
@@ -400,11 +467,15 @@ void leat_dataflow_run(leat_execution_t* e) {
   e->leaves_slots = plan->dataflow.framed;
   leat_mutex_initialize(&d->frames_mutex);
   d->root->outstanding = plan->dataflow.root_count;
-  leat_ready_list_t ready = {NULL};
-  for (uint32_t i = plan->dataflow.root_count; i-- > 0;) {
-    leat_dataflow_dispatch(d, &ready, d->root, plan->dataflow.roots[i], false);
+  if (alone) {
+    run_alone(d, d->root->queue);
+  } else {
+    leat_ready_list_t ready = {NULL};
+    for (uint32_t i = plan->dataflow.root_count; i-- > 0;) {
+      leat_dataflow_dispatch(d, &ready, d->root, plan->dataflow.roots[i], false);
+    }
+    run_list(d, &ready);
   }
-  run_list(d, &ready);
   atomic_fetch_sub_explicit(&d->threads, 1, memory_order_relaxed);
   end_activity(d);
 }

@@ -42,6 +42,7 @@ struct leat_iteration_s {
   _Atomic(uint32_t)* readers;
   leat_ready_t* entries;
   const leat_dataflow_frame_t* table;  // the frame's, in the plan
+  uint32_t* queue;  // of the root of a step that one thread runs alone: records that are ready
   // Only in plans with control flow.
   uint32_t* dead_inputs;        // by place
   leat_frame_run_t* frame;      // NULL outside loops

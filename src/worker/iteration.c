@@ -25,6 +25,7 @@ static void iteration_free(const leat_plan_t* plan, leat_iteration_t* iteration,
   leat_allocator_free(plan->allocator, (void*)iteration->pending);
   leat_allocator_free(plan->allocator, (void*)iteration->readers);
   leat_allocator_free(plan->allocator, iteration->entries);
+  leat_allocator_free(plan->allocator, iteration->queue);
   leat_allocator_free(plan->allocator, iteration->dead_inputs);
   if (own_slots) leat_allocator_free(plan->allocator, iteration->slots);
   leat_allocator_free(plan->allocator, iteration);
