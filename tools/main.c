@@ -8,6 +8,7 @@ static const command_t* const kCommands[] = {
     &command_run,    &command_inspect, &command_place,  &command_ops,
     &command_doctor, &command_train,   &command_convert, &command_diff,
     &command_server, &command_launch,  &command_board,   &command_trace,
+    &command_simulate,
 };
 #define COMMAND_COUNT ((int)(sizeof kCommands / sizeof *kCommands))
 
