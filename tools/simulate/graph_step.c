@@ -12,6 +12,7 @@
 // A loop counts once where its times are estimated. tools/simulate.c is the only caller.
 #include "simulate/graph_step.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ typedef struct graph_entry_s {
 
 typedef struct graph_step_s {
   TF_Graph* graph;
+  TF_Graph* here;  // the same without devices, for the cost model
   TF_Status* status;
   graph_node_t* nodes;  // in the order in which leat_explain_placement lists them
   graph_entry_t* by_operation;  // sorted
@@ -306,11 +308,54 @@ static int make_phases(const graph_step_request_t* r, const graph_step_t* g, sce
 
 // ---- Reading ------------------------------------------------------------------------------------
 
+// Reads a number of the wire format and moves |inout_at| behind it, or returns false.
+static bool read_number(const unsigned char** inout_at, const unsigned char* end,
+                        uint64_t* out_number) {
+  *out_number = 0;
+  for (int shift = 0; shift < 64 && *inout_at < end; shift += 7) {
+    unsigned char byte = *(*inout_at)++;
+    *out_number |= (uint64_t)(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
+// Takes the devices of all nodes away from a GraphDef, so that it can be placed on this machine. A
+// field keeps its place and gets a number that NodeDef does not have, which readers pass over.
+// Reads GraphDef.node (1) and within it NodeDef.device (4), which are all of the kind with a size;
+// what looks otherwise ends the search.
+static void forget_devices(unsigned char* at, unsigned char* end, bool is_node) {
+  enum { WITH_SIZE = 2, NODE = 1 << 3 | WITH_SIZE, DEVICE = 4 << 3 | WITH_SIZE,
+         UNKNOWN = 15 << 3 | WITH_SIZE };
+  while (at < end) {
+    unsigned char* tag = at;
+    uint64_t number, size;
+    const unsigned char* next = at;
+    if (!read_number(&next, end, &number)) return;
+    if ((number & 7) == 0) {
+      if (!read_number(&next, end, &size)) return;
+      at += next - at;
+      continue;
+    }
+    if ((number & 7) != WITH_SIZE || !read_number(&next, end, &size)) return;
+    if (size > (uint64_t)(end - next)) return;
+    at += next - at;
+    if (is_node && number == DEVICE) *tag = UNKNOWN;
+    if (!is_node && number == NODE) forget_devices(at, at + size, true);
+    at += size;
+  }
+}
+
 static int import(const graph_step_request_t* r, graph_step_t* g) {
   TF_Buffer* bytes = graph_file_read(r->path, g->status);
   if (!bytes) return complain("%s", TF_Message(g->status));
   TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
   TF_GraphImportGraphDef(g->graph, bytes, options, g->status);
+  if (TF_GetCode(g->status) == TF_OK) {
+    unsigned char* data = (unsigned char*)bytes->data;
+    forget_devices(data, data + bytes->length, false);
+    TF_GraphImportGraphDef(g->here, bytes, options, g->status);
+  }
   TF_DeleteImportGraphDefOptions(options);
   TF_DeleteBuffer(bytes);
   return TF_GetCode(g->status) == TF_OK ? EXIT_OK : complain_status(r->path, g->status);
@@ -333,14 +378,14 @@ static int explain(const graph_step_request_t* r, graph_step_t* g, TF_SessionOpt
   TF_Output fetches[GRAPH_STEP_MOST];
   const TF_Operation* targets[GRAPH_STEP_MOST];
   for (int i = 0; i < r->fetch_count; ++i) {
-    fetches[i] = endpoint_output(g->graph, r->fetches[i]);
+    fetches[i] = endpoint_output(g->here, r->fetches[i]);
     if (!fetches[i].oper) return EXIT_FAILED;
   }
   for (int i = 0; i < r->target_count; ++i) {
-    targets[i] = endpoint_operation(g->graph, r->targets[i]);
+    targets[i] = endpoint_operation(g->here, r->targets[i]);
     if (!targets[i]) return EXIT_FAILED;
   }
-  TF_Buffer* text = leat_explain_placement(g->graph, options, fetches, r->fetch_count, targets,
+  TF_Buffer* text = leat_explain_placement(g->here, options, fetches, r->fetch_count, targets,
                                            r->target_count, g->status);
   if (!text) return complain_status(r->path, g->status);
   json_t* placement = json_parse(text->data, text->length);
@@ -351,9 +396,9 @@ static int explain(const graph_step_request_t* r, graph_step_t* g, TF_SessionOpt
 }
 
 int graph_step_read(const graph_step_request_t* r, scenario_t* scenario) {
-  graph_step_t g = {.graph = TF_NewGraph(), .status = TF_NewStatus()};
+  graph_step_t g = {.graph = TF_NewGraph(), .here = TF_NewGraph(), .status = TF_NewStatus()};
   TF_SessionOptions* options = TF_NewSessionOptions();
-  // ConfigProto in wire format: allow_soft_placement = true, since there is one device here.
+  // ConfigProto in wire format: allow_soft_placement = true, for ops without a kernel on CPUs.
   const unsigned char config[] = {0x38, 1};
   TF_SetConfig(options, config, sizeof config, g.status);
   int code = import(r, &g);
@@ -364,6 +409,7 @@ int graph_step_read(const graph_step_request_t* r, scenario_t* scenario) {
   if (!code) code = make_phases(r, &g, scenario);
   TF_DeleteSessionOptions(options);
   TF_DeleteGraph(g.graph);
+  TF_DeleteGraph(g.here);
   TF_DeleteStatus(g.status);
   free(g.nodes);
   free(g.by_operation);

@@ -38,15 +38,27 @@ static int busiest(const outcome_t* o) {
   return most;
 }
 
+// Whether an interface of the side whose first usage is |side| sends and receives in turn, and is
+// busy with both together.
+static bool is_network_busy(const outcome_t* o, int side) {
+  return o->usage[side + 1] + o->usage[side + 2] >= IS_BUSY;
+}
+
 // The parts of a worker's time that are neither computing nor waiting for others are messages.
 static void name_bottleneck(const scenario_t* s, const outcome_t* o, char text[200]) {
   int most = busiest(o);
+  int side = is_network_busy(o, USAGE_SERVER_CPU)   ? USAGE_SERVER_CPU
+             : is_network_busy(o, USAGE_WORKER_CPU) ? USAGE_WORKER_CPU
+                                                    : -1;
   bool is_one = s->machines == MACHINES_ONE && most == USAGE_WORKER_CPU;
   if (o->busiest[most] >= IS_BUSY) {
     bool is_uneven = o->busiest[most] > 1.1 * o->usage[most];
     snprintf(text, 200, "%s %.0f %% of the time%s",
              is_one ? "the machine's cores compute" : kUsages[most].words, 100 * o->busiest[most],
              is_uneven ? ", at the busiest of them" : "");
+  } else if (side >= 0) {
+    snprintf(text, 200, "the %s' network interfaces send %.0f %% of the time and receive %.0f %%",
+             side ? "servers" : "workers", 100 * o->usage[side + 1], 100 * o->usage[side + 2]);
   } else if (o->waiting >= o->compute && o->waiting >= 0.5) {
     snprintf(text, 200, "workers wait %.0f %% of their time for the slowest and the update",
              100 * o->waiting);
@@ -81,7 +93,7 @@ void report_print(const scenario_t* s, const outcome_t* o) {
            side ? "servers     " : "workers     ", 100 * u[0], 100 * u[1], 100 * u[2]);
   }
   if (s->policy == POLICY_SYNC) {
-    printf("  workers wait %.0f %% of their time for an update; %.3g gradients of each are dropped\n",
+    printf("  updates      workers wait %.0f %% of their time, %.3g gradients come too late\n",
            100 * o->waiting, o->dropped);
   }
   name_bottleneck(s, o, bottleneck);

@@ -90,13 +90,8 @@ static void print_amount(FILE* out, kind_t kind, double value) {
     fputs("none", out);
     return;
   }
-  char text[40];
-  double size = unit ? unit->size : 1;
-  for (int digits = 6; digits <= 17; ++digits) {
-    snprintf(text, sizeof text, "%.*g", digits, value / size);
-    if (strtod(text, NULL) * size == value) break;
-  }
-  fprintf(out, "%s%s%s", text, unit ? " " : "", unit ? unit->name : "");
+  fprintf(out, "%.9g%s%s", value / (unit ? unit->size : 1), unit ? " " : "",
+          unit ? unit->name : "");
 }
 
 // ---- Fields -------------------------------------------------------------------------------------
@@ -202,13 +197,29 @@ double* scenario_portions(portions_t* portions, int count) {
   return portions->values;
 }
 
-double portions_total(const portions_t* portions) {
-  double total = 0;
-  for (int i = 0; i < portions->count; ++i) total += portions->values[i];
-  return total;
+double portions_of(const portions_t* portions, int server, int servers) {
+  if (portions->count == 0) return 0;
+  if (portions->count > 1) return portions->values[server];
+  return portions->is_each ? portions->values[0] : portions->values[0] / servers;
 }
 
-// Reads amounts with commas between. false where one is none of the kind, or below 0.
+double portions_total(const portions_t* portions, int servers) {
+  double total = 0;
+  for (int i = 0; i < portions->count; ++i) total += portions->values[i];
+  return portions->is_each ? total * servers : total;
+}
+
+// Takes the word at |inout_at| if it is |word|.
+static bool take_word(const char** inout_at, const char* word) {
+  const char* at = skip_blanks(*inout_at);
+  size_t length = strlen(word);
+  if (strncmp(at, word, length) || !strchr(" \t", at[length])) return false;
+  *inout_at = at + length;
+  return true;
+}
+
+// Reads amounts with commas between, or one and "each". false where one is none of the kind, or
+// below 0.
 static bool read_portions(const char** inout_at, kind_t kind, portions_t* out) {
   double values[SCENARIO_SERVERS];
   int count = 0;
@@ -223,15 +234,7 @@ static bool read_portions(const char** inout_at, kind_t kind, portions_t* out) {
   }
   if (!scenario_portions(out, count)) return false;
   memcpy(out->values, values, (size_t)count * sizeof *values);
-  return true;
-}
-
-// Takes the word at |inout_at| if it is |word|.
-static bool take_word(const char** inout_at, const char* word) {
-  const char* at = skip_blanks(*inout_at);
-  size_t length = strlen(word);
-  if (strncmp(at, word, length) || !strchr(" \t", at[length])) return false;
-  *inout_at = at + length;
+  out->is_each = count == 1 && take_word(inout_at, "each");
   return true;
 }
 
@@ -262,7 +265,9 @@ static bool set_phase(scenario_t* s, const char* place, int line, const char* va
     portions_t threads = {0};
     if (take_word(&at, what = "compute")) {
       rule = read_portions(&at, TIME, &phase->compute) ? "" : kRules[TIME];
-      if (!is_server && phase->compute.count > 1) rule = "one time, that of the worker";
+      if (!is_server && (phase->compute.count > 1 || phase->compute.is_each)) {
+        rule = "one time, that of the worker";
+      }
     } else if (take_word(&at, what = "send")) {
       rule = read_portions(&at, BYTES, &phase->send) ? "" : kRules[BYTES];
     } else if (take_word(&at, what = "messages")) {
@@ -449,6 +454,7 @@ static void print_portions(FILE* out, const char* name, kind_t kind, const porti
     fprintf(out, "%s", i ? ", " : name);
     print_amount(out, kind, portions->values[i]);
   }
+  if (portions->is_each) fputs(" each", out);
 }
 
 void scenario_print(const scenario_t* s, FILE* out) {

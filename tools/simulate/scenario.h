@@ -11,7 +11,8 @@
 // A step is a list of phases, alternately of the servers and of the worker. A phase of the worker
 // begins when what every server sent has come; a server's begins when the worker's message to that
 // server has come. Amounts of servers and of what goes between them and the worker are those of the
-// whole step, divided evenly; or as many as there are servers, with commas between.
+// whole step, divided evenly; or those of each server where the word "each" follows; or as many as
+// there are servers, with commas between.
 #ifndef LEAT_TOOLS_SIMULATE_SCENARIO_H_
 #define LEAT_TOOLS_SIMULATE_SCENARIO_H_
 
@@ -21,11 +22,12 @@
 
 enum { SCENARIO_PHASES = 64, SCENARIO_WORKERS = 100000, SCENARIO_SERVERS = 10000 };
 
-// An amount of seconds, bytes or calls. With |count| 1 it is divided evenly; otherwise each server
-// has its own.
+// An amount of seconds, bytes or calls. With |count| 1 it is divided evenly, unless it is that of
+// each server; otherwise each server has its own.
 typedef struct portions_s {
   double* values;
   int count;
+  bool is_each;
 } portions_t;
 
 typedef struct phase_s {
@@ -82,14 +84,11 @@ bool scenario_check(const scenario_t* scenario, const char* name, scenario_error
 // scenario_portions, which gives room for |count| zeros, or NULL without memory.
 phase_t* scenario_add_phase(scenario_t* scenario, bool is_server);
 double* scenario_portions(portions_t* portions, int count);
-// Prints lines that scenario_parse reads as the same scenario.
+// Prints lines that scenario_parse reads as the same scenario, to nine digits.
 void scenario_print(const scenario_t* scenario, FILE* out);
 
-// The amount of server |server|, of |servers|.
-static inline double portion_of(const portions_t* portions, int server, int servers) {
-  if (portions->count == 0) return 0;
-  return portions->count > 1 ? portions->values[server] : portions->values[0] / servers;
-}
-double portions_total(const portions_t* portions);
+// The amount of server |server|, of |servers|, and of all of them.
+double portions_of(const portions_t* portions, int server, int servers);
+double portions_total(const portions_t* portions, int servers);
 
 #endif  // LEAT_TOOLS_SIMULATE_SCENARIO_H_

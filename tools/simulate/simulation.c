@@ -3,9 +3,9 @@
 // a call of its own (RecvTensor); each server answers when its part is done, and is told to forget
 // the step afterwards (CleanupGraph).
 //
-//   worker  START ──▶ RunGraph ··┐                ┌▶ TAKE ─▶ COMPUTE ──▶ ··┐            ┌▶ step ends
-//   server                       └▶ SERVE ──▶ ····┘                        └▶ SERVE ──▶ ┘
-//                                      transfer, latency         transfer, latency    answer
+//   worker  START ─▶ RunGraph ·┐              ┌▶ TAKE ─▶ COMPUTE ─▶ ··┐          ┌▶ step ends
+//   server                     └▶ SERVE ─▶ ···┘                       └▶ SERVE ─▶┘
+//                                    transfer, latency      transfer, latency   answer
 //
 // A transfer is a job of up to four resources at once (the interface that sends, the one that
 // receives, and the processors of both ends that copy its bytes), and is over when the last of them
@@ -129,14 +129,14 @@ static void start_step(cluster_t* c, int worker) {
 static void serve(cluster_t* c, event_t event) {
   const scenario_t* s = c->s;
   const phase_t* phase = &s->phases[event.phase];
-  double calls = portion_of(&phase->messages, event.server, c->servers);
+  double calls = portions_of(&phase->messages, event.server, c->servers);
   if (event.phase > 0) {
-    calls += portion_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
+    calls += portions_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
   }
   if (event.phase <= 1) calls += 2;
   bool is_late = s->policy == POLICY_SYNC && c->replicas[event.worker].round != c->round &&
                  event.phase == s->phase_count - 1;
-  double seconds = is_late ? 0 : portion_of(&phase->compute, event.server, c->servers);
+  double seconds = is_late ? 0 : portions_of(&phase->compute, event.server, c->servers);
   event.kind = SERVE;
   // Calls are handled by one thread each, so they are added to a computation of several threads by
   // their work.
@@ -146,9 +146,9 @@ static void serve(cluster_t* c, event_t event) {
 
 static void compute(cluster_t* c, int worker, short phase) {
   const phase_t* p = &c->s->phases[phase];
-  double seconds = portions_total(&p->compute) * c->replicas[worker].factor;
+  double seconds = portions_total(&p->compute, c->servers) * c->replicas[worker].factor;
   c->owed += seconds;
-  seconds += portions_total(&p->messages) * c->s->call_cpu / p->threads;
+  seconds += portions_total(&p->messages, c->servers) * c->s->call_cpu / p->threads;
   work(c, cpu_of(c, false, worker), seconds, p->threads, (event_t){worker, NOBODY, phase, COMPUTE});
 }
 
@@ -232,13 +232,13 @@ static void arrive(cluster_t* c, event_t event) {
     return;
   }
   event.kind = TAKE;
-  double calls = portion_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
+  double calls = portions_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
   work(c, cpu_of(c, false, event.worker), calls * s->call_cpu, 1, event);
 }
 
 static void end_serving(cluster_t* c, event_t event) {
   const phase_t* phase = &c->s->phases[event.phase];
-  double bytes = portion_of(&phase->send, event.server, c->servers);
+  double bytes = portions_of(&phase->send, event.server, c->servers);
   ++event.phase;
   transfer(c, event, true, bytes);
 }
@@ -252,7 +252,7 @@ static void end_computing(cluster_t* c, event_t event) {
   c->replicas[event.worker].waits_for = c->servers;
   ++event.phase;
   for (event.server = 0; event.server < c->servers; ++event.server) {
-    transfer(c, event, false, portion_of(&phase->send, event.server, c->servers));
+    transfer(c, event, false, portions_of(&phase->send, event.server, c->servers));
   }
 }
 
@@ -366,8 +366,8 @@ static void start_workers(cluster_t* c) {
   const scenario_t* s = c->s;
   double step = s->step_cpu;
   for (int i = 0; i < s->phase_count; ++i) {
-    step += portions_total(&s->phases[i].compute) / (s->phases[i].is_server ? c->servers : 1);
-    if (s->bandwidth > 0) step += portions_total(&s->phases[i].send) / s->bandwidth;
+    step += portions_total(&s->phases[i].compute, c->servers) / (s->phases[i].is_server ? c->servers : 1);
+    if (s->bandwidth > 0) step += portions_total(&s->phases[i].send, c->servers) / s->bandwidth;
   }
   for (int i = 0; i < c->workers; ++i) {
     if (s->policy == POLICY_SYNC) {
