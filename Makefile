@@ -5,6 +5,7 @@
 #   make tsan-threads   those that are about threads, under TSan: some minutes
 #   make fuzz      each fuzz target for FUZZ_SECONDS       make bench    speed beside TensorFlow
 #   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
+#   make bench-simulate   what leat simulate predicts beside what local processes do
 #   make bench-python   the Python package beside TensorFlow's
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-corpus   TensorFlow's own Python tests
@@ -39,8 +40,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
-  asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-python test-oracle \
-  test-python test-corpus test-board test-faults wheel sdist test-sdist docs-python clean
+  asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate bench-python \
+  test-oracle   test-python test-corpus test-board test-faults wheel sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -106,6 +107,9 @@ bench-board: all
 
 bench-cluster: all
 	@python3 bench/cluster.py $(BENCH_ARGS)
+
+bench-simulate: all
+	@python3 bench/simulate.py $(BENCH_ARGS)
 
 bench-python: all
 	@python3 bench/python.py $(BENCH_ARGS)
