@@ -40,8 +40,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
   TSAN_OPTIONS=suppressions=$(CURDIR)/dev/tsan-suppressions
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
-  asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate bench-python \
-  test-oracle   test-python test-corpus test-board test-faults wheel sdist test-sdist docs-python clean
+  asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
+  bench-python test-oracle test-python test-corpus test-board test-faults wheel sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 

@@ -14,8 +14,8 @@ processes as there are cores train the same model without a cluster.
 
 From these constants the simulator predicts 2, 4 and 8 workers, which are then compared with what
 was measured. Rounds go through all of it in turn, and of each measurement the fastest counts, since
-other programs of the machine only make it slower. The exit code is 1 where a prediction is more than
-15 % off; on a machine that is busy with other things it may be.
+other programs of the machine only make it slower. The exit code is 1 where a prediction is more
+than 15 % off; on a machine that is busy with other things it may be.
 """
 import argparse
 import json

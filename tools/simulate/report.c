@@ -63,8 +63,11 @@ static void name_bottleneck(const scenario_t* s, const outcome_t* o, char text[2
     snprintf(text, 200, "workers wait %.0f %% of their time for the slowest and the update",
              100 * o->waiting);
   } else if (o->compute >= 0.5) {
-    snprintf(text, 200, "a worker computes %.0f %% of its time, and waits %.0f %% for others",
-             100 * o->compute, 100 * o->waiting);
+    int used = snprintf(text, 200, "a worker computes %.0f %% of its time", 100 * o->compute);
+    if (s->policy == POLICY_SYNC) {
+      snprintf(text + used, 200 - (size_t)used, ", and waits %.0f %% for others",
+               100 * o->waiting);
+    }
   } else {
     snprintf(text, 200,
              "messages: workers compute %.0f %% of their time, and no resource is busy more than "

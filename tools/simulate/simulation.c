@@ -366,7 +366,8 @@ static void start_workers(cluster_t* c) {
   const scenario_t* s = c->s;
   double step = s->step_cpu;
   for (int i = 0; i < s->phase_count; ++i) {
-    step += portions_total(&s->phases[i].compute, c->servers) / (s->phases[i].is_server ? c->servers : 1);
+    double compute = portions_total(&s->phases[i].compute, c->servers);
+    step += s->phases[i].is_server ? compute / c->servers : compute;
     if (s->bandwidth > 0) step += portions_total(&s->phases[i].send, c->servers) / s->bandwidth;
   }
   for (int i = 0; i < c->workers; ++i) {
