@@ -2,9 +2,9 @@
 // (OSDI 2016), figures 6 to 9, by the scenarios in examples/simulate. The paper does not describe
 // its network, and gives medians of a shared cluster. What a scenario was fitted to is said in it,
 // and is held here to within 15 %; what follows from that without a further constant is held to
-// within 25 %, which is as far as the simplest figure, dense steps of one worker, is from a straight
-// line through the others. Where the paper states an order or a kind of growth, that is what is
-// tested.
+// within 25 %, which is as far as the simplest figure, dense steps of one worker, is from a
+// straight line through the others. Where the paper states an order or a kind of growth, that is
+// what is tested.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,17 +88,19 @@ static void test_dense_is_bound_by_interfaces(void** state) {
 // 2,300 pictures a second with 200 workers, with diminishing returns: the servers are busy.
 static void test_inception_scales(void** state) {
   double rates[MOST], steps[MOST], in_step[MOST];
-  tool_result_t result = simulate("inception_async", "--set steps=40 --sweep workers=25,50,100,200");
+  tool_result_t result =
+      simulate("inception_async", "--set steps=40 --sweep workers=25,50,100,200");
   take(&result, "examples_per_s", rates);
   take(&result, "step_median_s", steps);
   tool_free(&result);
   expect_within(rates[3], 2300, .15);
   for (int i = 1; i < 4; ++i) assert_true(rates[i] > rates[i - 1]);
   assert_true(rates[3] / rates[2] < .85 * rates[2] / rates[1]);
-  // Steps in step take longer for each number of workers, since they wait for the slowest. The paper
-  // has about 10 % for the median. Here it is up to 30 %: the simulated workers come to the servers
-  // together, and those of a real cluster that are not in step meet there too.
-  simulate_for("inception_sync", "--set steps=60 --sweep workers=25,50,100,200", "step_median_s", in_step);
+  // Steps in step take longer for each number of workers, since they wait for the slowest. The
+  // paper has about 10 % for the median. Here it is up to 30 %: the simulated workers come to the
+  // servers together, and those of a real cluster that are not in step meet there too.
+  simulate_for("inception_sync", "--set steps=60 --sweep workers=25,50,100,200", "step_median_s",
+               in_step);
   for (int i = 0; i < 4; ++i) {
     assert_true(in_step[i] > 1.03 * steps[i]);
     assert_true(in_step[i] < (i == 2 ? 1.45 : 1.35) * steps[i]);
@@ -107,8 +109,8 @@ static void test_inception_scales(void** state) {
 }
 
 // The fourth backup worker is the last that shortens the median step, to 1.93 s; the gain is some
-// 15 %. Counted by the work of all workers, the third is the last that pays: t(0) / t(b) x 50 / (50 +
-// b) is 1.095 there.
+// 15 %. Counted by the work of all workers, the third is the last that pays: t(0) / t(b) x 50 / (50
+// + b) is 1.095 there.
 static void test_backup_workers(void** state) {
   double steps[MOST], gain[MOST];
   int best = 0;

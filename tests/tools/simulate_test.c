@@ -73,9 +73,9 @@ static void test_one_worker(void** state) {
                            MEDIAN), 1.6, 1e-9);
 }
 
-// Each call costs 10 us at both ends. The worker sends RunGraph and CleanupGraph to 2 servers, takes
-// 3 values of each and sends 4 to each; a server has the two calls, 3 and 4. The worker's work on
-// what comes from both servers is not at the same time on its one core.
+// Each call costs 10 us at both ends. The worker sends RunGraph and CleanupGraph to 2 servers,
+// takes 3 values of each and sends 4 to each; a server has the two calls, 3 and 4. The worker's
+// work on what comes from both servers is not at the same time on its one core.
 static void test_calls(void** state) {
   const char* text = "servers = 2\ncall_cpu = 10 us\nstep_cpu = 100 us\nworker_cores = 1\n"
                      "phase = server messages 6\nphase = worker compute 1 ms messages 8\n"
@@ -90,7 +90,8 @@ static void test_calls(void** state) {
 
 // Both ends copy while the bytes are on their way, so the slowest of the three counts.
 static void test_copy(void** state) {
-  const char* text = "bandwidth = 100 MB/s\nphase = server send 10 MB\nphase = worker compute 1 s\n";
+  const char* text = "bandwidth = 100 MB/s\nphase = server send 10 MB\n"
+                     "phase = worker compute 1 s\n";
   expect_near(simulate_one(text, "--set 'copy=200 MB/s'", MEDIAN), 1.1, 1e-9);
   expect_near(simulate_one(text, "--set 'copy=50 MB/s'", MEDIAN), 1.2, 1e-9);
   // On one machine there is no network, and both copies are work for its cores.
@@ -120,8 +121,8 @@ static void test_workers_in_step(void** state) {
   tool_free(&result);
 }
 
-// At their own pace, more workers than the server can serve keep it busy all the time: its interface
-// takes 20 MB of each step, so five steps a second are all there is.
+// At their own pace, more workers than the server can serve keep it busy all the time: its
+// interface takes 20 MB of each step, so five steps a second are all there is.
 static void test_saturation(void** state) {
   tool_result_t result = simulate(TRAINING, "--set steps=60 --sweep workers=1,2,40");
   expect_near(figure(&result, 0, "steps_per_s"), 1 / .834, 1e-6);
@@ -142,7 +143,9 @@ static void test_one_machine(void** state) {
                      "phase = worker compute 80 ms\nphase = server compute 10 ms\n";
   tool_result_t result = simulate(text, "--sweep workers=1,2,4,8");
   const double rates[] = {10, 20, 20, 20};
-  for (int i = 0; i < 4; ++i) expect_near(figure(&result, i, "steps_per_s"), rates[i], 1e-6 + .2 * i);
+  for (int i = 0; i < 4; ++i) {
+    expect_near(figure(&result, i, "steps_per_s"), rates[i], 1e-6 + .2 * i);
+  }
   assert_non_null(strstr(result.out, "the machine's cores compute 100 % of the time"));
   tool_free(&result);
   // A computation of two threads takes both.
@@ -166,10 +169,10 @@ static void test_slowest_of_eight(void** state) {
 }
 
 // Two workers are there for the one gradient that an update needs, and a step takes ten seconds
-// instead of one with a chance of 5 %. While one is late the other makes updates alone; the gradient
-// of the late one is dropped, and it begins with the round that is there. Written down as twelve
-// lines of Python that know of two workers only, this gives a mean of 1.148 and 0.552 dropped
-// gradients for each update, and 0.74 and 0 where late gradients are taken.
+// instead of one with a chance of 5 %. While one is late the other makes updates alone; the
+// gradient of the late one is dropped, and it begins with the round that is there. Written down as
+// twelve lines of Python that know of two workers only, this gives a mean of 1.148 and 0.552
+// dropped gradients for each update, and 0.74 and 0 where late gradients are taken.
 static void test_backup(void** state) {
   const char* text = "workers = 1\nbackup = 1\npolicy = sync\nsteps = 20000\ntail_chance = 0.05\n"
                      "tail_factor = 10\nlognormal = 0.2\nphase = worker compute 1 s\n";
@@ -202,8 +205,8 @@ static void test_distributions(void** state) {
 // The same seed gives the same bytes, another one others.
 static void test_seed(void** state) {
   scratch_write_text("s.txt", "workers = 20\nservers = 3\nlognormal = 0.3\n" TRAINING);
-  tool_expect(0, NULL, "simulate s.txt --json > a && $LEAT_BUILD_DIR/bin/leat simulate s.txt --json "
-                       "> b && cmp a b");
+  tool_expect(0, NULL, "simulate s.txt --json > a && "
+                       "$LEAT_BUILD_DIR/bin/leat simulate s.txt --json > b && cmp a b");
   tool_expect(1, NULL, "simulate s.txt --json --set seed=2 > b; cmp -s a b");
 }
 
@@ -288,7 +291,8 @@ static void test_misuse(void** state) {
   tool_expect_part(2, "--set: workers is 'x', must be a whole number",
                    "simulate s.txt --set workers=x");
   tool_expect_part(2, "phases are for files", "simulate s.txt --set 'phase=worker compute 1 s'");
-  tool_expect_part(2, "--sweep is 'workers', must be FIELD=VALUE", "simulate s.txt --sweep workers");
+  tool_expect_part(2, "--sweep is 'workers', must be FIELD=VALUE",
+                   "simulate s.txt --sweep workers");
   tool_expect_part(2, "--costs are for a --graph", "simulate s.txt --costs c");
   tool_expect_part(1, "none.txt", "simulate none.txt");
   // The last value is looked at before the first is simulated.
@@ -337,8 +341,8 @@ static void test_graph(void** state) {
   scratch_write_text("g.pbtxt", kGraph);
   scratch_write_text("costs.pbtxt",
                      "step_stats { dev_stats { device: '/job:worker/task:0/device:CPU:0' "
-                     "node_stats { node_name: 'y' op_start_rel_nanos: 1 op_end_rel_nanos: 4000001 } "
-                     "node_stats { node_name: 'z' op_start_rel_nanos: 1 op_end_rel_nanos: 1000001 } "
+                     "node_stats { node_name: 'y' op_start_rel_nanos: 1 op_end_rel_nanos: 4000001 }"
+                     "node_stats { node_name: 'z' op_start_rel_nanos: 1 op_end_rel_nanos: 1000001 }"
                      "node_stats { node_name: 'x' op_end_rel_nanos: 1 } "
                      "node_stats { node_name: 'w' op_end_rel_nanos: 1 } "
                      "node_stats { node_name: 'b' op_end_rel_nanos: 1 } "

@@ -200,8 +200,6 @@ bool event_queue_next(event_queue_t* q, event_t* out_event) {
   return true;
 }
 
-bool event_queue_has_failed(const event_queue_t* q) { return q->has_failed; }
-
 double event_queue_now(const event_queue_t* q) { return q->now; }
 
 double event_queue_given(event_queue_t* q, int resource) {

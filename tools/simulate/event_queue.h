@@ -29,7 +29,6 @@ void event_queue_work(event_queue_t* queue, int resource, double seconds, double
 void event_queue_delay(event_queue_t* queue, double seconds, event_t event);
 // Takes the next event. false where there is none, or no memory was left.
 bool event_queue_next(event_queue_t* queue, event_t* out_event);
-bool event_queue_has_failed(const event_queue_t* queue);  // without memory
 double event_queue_now(const event_queue_t* queue);
 // How many seconds of its capacity a resource has given until now.
 double event_queue_given(event_queue_t* queue, int resource);

@@ -385,7 +385,7 @@ static bool run(cluster_t* c, outcome_t* outcome, scenario_error_t* error) {
   set_capacities(c);
   start_workers(c);
   while (c->ended < c->last && event_queue_next(c->queue, &event)) handle(c, event);
-  if (event_queue_has_failed(c->queue)) {
+  if (c->ended < c->last) {  // some worker always has an event ahead
     snprintf(error->text, sizeof error->text, "no memory for the events");
     return false;
   }
