@@ -65,6 +65,12 @@ def build(model, device):
   return train, tf.global_variables_initializer()
 
 
+def idle_seconds():
+  """Of all cores together."""
+  fields = open('/proc/stat').readline().split()
+  return (int(fields[4]) + int(fields[5])) / os.sysconf('SC_CLK_TCK')
+
+
 def count_steps(step, meeting, index, seconds, server):
   """What is written into the report."""
   for _ in range(10):
@@ -72,12 +78,13 @@ def count_steps(step, meeting, index, seconds, server):
   begin = meeting.wait('ready', index) + .2  # by the clock of files, which all share
   while time.time() < begin:
     step()
-  count, cpu, of_server, start = 0, own_seconds(), seconds_of(server), time.time()
+  count, start = 0, time.time()
+  cpu, of_server, idle = own_seconds(), seconds_of(server), idle_seconds()
   while time.time() < begin + seconds:
     step()
     count += 1
   report = {'steps': count, 'seconds': time.time() - start, 'cpu': own_seconds() - cpu,
-            'server': seconds_of(server) - of_server}
+            'server': seconds_of(server) - of_server, 'idle': idle_seconds() - idle}
   meeting.wait('done', index)
   return report
 

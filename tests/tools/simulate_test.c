@@ -197,7 +197,7 @@ static void test_distributions(void** state) {
   result = simulate(text, "");
   expect_near(figure(&result, 0, MEDIAN), 1, 1e-9);
   expect_near(figure(&result, 0, "step_p90_s"), 2, 1e-9);
-  // A sixth of the draws is between 10 and 20, a sixth between 20 and 40, a sixth 40, all others 20.
+  // A sixth is between 10 and 20, one between 20 and 40, one 40, and all others 20.
   expect_near(figure(&result, 0, "step_mean_s"), (.75 + 3 + 1.5 + 2) / 6, .03);
   tool_free(&result);
 }
