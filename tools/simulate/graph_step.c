@@ -291,6 +291,7 @@ static int make_phases(const graph_step_request_t* r, const graph_step_t* g, sce
     if (!phase || !fill(&phase->compute, g->compute + at, g->servers, !is_server) ||
         !fill(&phase->send, g->bytes + at, g->servers, false) ||
         !fill(&phase->messages, g->messages + at, g->servers, false)) {
+      phases.samples_path = NULL;  // it stays the scenario's
       scenario_free(&phases);
       return complain_memory(r);
     }
