@@ -42,7 +42,8 @@ leat_module(png png.h png libpng-dev)
 leat_module(zlib zlib.h z zlib1g-dev)
 leat_module(grpc grpc/grpc.h grpc libgrpc-dev)
 if(TARGET leat_module_grpc)
-  target_link_libraries(leat_module_grpc PRIVATE gpr)  # the C core's own base, in the same package
+  # The C core's own base, in the same package, and what it makes TLS with (a package it needs).
+  target_link_libraries(leat_module_grpc PRIVATE gpr crypto)
 endif()
 leat_module(declared "" "" "")
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

@@ -22,7 +22,7 @@ endif()
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")
   list(FILTER test_sources EXCLUDE REGEX
-    "/(cluster/(rpc[a-z_]*|server|silence|operator|renamed|worker_by_hand|client)|\
+    "/(cluster/(rpc[a-z_]*|server|security|silence|operator|renamed|worker_by_hand|client)|\
 tools/server_command)_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
@@ -141,7 +141,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     foreach(name cluster.rpc_test cluster.rpc_cancellation_test cluster.rpc_security_test
             tests.cluster.server_test tests.cluster.silence_test tests.cluster.operator_test
             tests.cluster.renamed_test tests.cluster.worker_by_hand_test
-            tests.cluster.client_test)
+            tests.cluster.client_test tests.cluster.security_test)
       add_dependencies(${name} leat_module_grpc)
     endforeach()
   endif()

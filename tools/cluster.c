@@ -97,3 +97,21 @@ json_t* cluster_read_environment(void) {
   const char* text = getenv("TF_CONFIG");
   return text ? json_parse(text, strlen(text)) : NULL;
 }
+
+// ---- Certificates -------------------------------------------------------------------------------
+
+void cluster_take_security(const char* name, const char* value) {
+  static const struct {
+    const char *option, *variable;
+  } kVariables[] = {{"certificate", "LEAT_CERTIFICATE"},
+                    {"key", "LEAT_KEY"},
+                    {"authority", "LEAT_AUTHORITY"}};
+  for (size_t i = 0; i < sizeof kVariables / sizeof *kVariables; ++i) {
+    if (!strcmp(name, kVariables[i].option)) setenv(kVariables[i].variable, value, 1);
+  }
+}
+
+bool cluster_is_secure(void) {
+  const char* path = getenv("LEAT_CERTIFICATE");
+  return path && *path;
+}

@@ -30,4 +30,19 @@ bool cluster_read_jobs(const json_t* jobs, message_t* out_cluster);
 // Reads TF_CONFIG. NULL where it is not set or cannot be read; the caller frees it.
 json_t* cluster_read_environment(void);
 
+// ---- Certificates -------------------------------------------------------------------------------
+
+// Options of a command that talks to a cluster: --certificate FILE, --key FILE, --authority FILE.
+#define CLUSTER_SECURITY_OPTIONS {"certificate", true}, {"key", true}, {"authority", true}
+// Takes the option |name| with its value where it is one of these: sets LEAT_CERTIFICATE or the
+// like, by which the library learns of it, and each program that this one starts.
+void cluster_take_security(const char* name, const char* value);
+// Whether this process has a certificate to show.
+bool cluster_is_secure(void);
+// What the help of such a command says of them.
+#define CLUSTER_SECURITY_HELP \
+  "  --certificate FILE   this task's certificate, PEM (LEAT_CERTIFICATE)\n" \
+  "  --key FILE           its private key (LEAT_KEY)\n" \
+  "  --authority FILE     the certificates of the cluster's authority (LEAT_AUTHORITY)\n"
+
 #endif  // LEAT_TOOLS_CLUSTER_H_

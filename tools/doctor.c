@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "command.h"
 #include "doctor_cluster.h"
 #include "json.h"
 #include "leat/inspect.h"
 
-enum { PEAK_OPTION, JSON_OPTION, CLUSTER_OPTION, LOAD_OPTION, TIMEOUT_OPTION, NO_PAIRS_OPTION };
+enum { PEAK_OPTION, JSON_OPTION, CLUSTER_OPTION, LOAD_OPTION, TIMEOUT_OPTION, NO_PAIRS_OPTION,
+       SECURITY_OPTIONS };
 
 // Prints a line for a member; an object is a heading with its members below it.
 static void print_member(const json_t* member, const char* indent) {
@@ -48,7 +50,7 @@ static bool read_number(const char* text, long least, long* out_number) {
 static int run(int argc, char** argv) {
   static const option_t options[] = {{"peak", false},   {"json", false},    {"cluster", true},
                                      {"load", true},    {"timeout", true},  {"no-pairs", false},
-                                     {NULL, 0}};
+                                     CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
   doctor_cluster_t cluster = {.load_mb = 16, .timeout_s = 10, .probes_pairs = true};
   arguments_t arguments = {.command = &command_doctor, .options = options, .argc = argc,
                            .argv = argv};
@@ -59,6 +61,7 @@ static int run(int argc, char** argv) {
                                                         arguments.value);
     if (kind == CLUSTER_OPTION) cluster.cluster = arguments.value;
     if (kind == NO_PAIRS_OPTION) cluster.probes_pairs = false;
+    if (kind >= SECURITY_OPTIONS) cluster_take_security(options[kind].name, arguments.value);
     if ((kind == LOAD_OPTION && !read_number(arguments.value, 0, &cluster.load_mb)) ||
         (kind == TIMEOUT_OPTION && !read_number(arguments.value, 1, &cluster.timeout_s))) {
       return complain_usage("doctor", "'%s' must be a number", arguments.value);
@@ -104,5 +107,6 @@ const command_t command_doctor = {
     "Options:\n"
     "  --load MB     how large the messages are that measure the bandwidth (16; 0: not measured)\n"
     "  --timeout S   for each way (10)\n"
-    "  --no-pairs    only the ways from here\n",
+    "  --no-pairs    only the ways from here\n"
+    CLUSTER_SECURITY_HELP,
     run};

@@ -24,12 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cluster.h"
 #include "command.h"
 
 #define MAX_TASKS 256
 #define NOT_STARTED 127  // as of a shell that finds no program
 
-enum { WORKERS_OPTION, PS_OPTION, PORT_OPTION, GRACE_OPTION };
+enum { WORKERS_OPTION, PS_OPTION, PORT_OPTION, GRACE_OPTION, SECURITY_OPTIONS };
 
 // Where a line of output is gathered.
 typedef struct stream_s {
@@ -341,7 +342,8 @@ static bool read_number(const char* text, int limit, int* out_number) {
 
 static int read_arguments(int argc, char** argv, launch_t* launch) {
   static const option_t known[] = {
-      {"n", true}, {"ps", true}, {"port", true}, {"grace", true}, {NULL, 0}};
+      {"n", true}, {"ps", true}, {"port", true}, {"grace", true},
+      CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
   int* const numbers[] = {&launch->worker_count, &launch->ps_count, &launch->first_port,
                           &launch->grace_s};
   // "-n 3" is written like that everywhere.
@@ -352,6 +354,10 @@ static int read_arguments(int argc, char** argv, launch_t* launch) {
                            .argv = argv};
   int kind;
   while ((kind = arguments_next(&arguments)) >= 0) {
+    if (kind >= SECURITY_OPTIONS) {
+      cluster_take_security(known[kind].name, arguments.value);
+      continue;
+    }
     const int limit = kind == PORT_OPTION ? 65535 : kind == GRACE_OPTION ? 1 << 20 : MAX_TASKS;
     if (!read_number(arguments.value, limit, numbers[kind])) {
       return complain_usage("launch", "'%s' must be a number from 0 to %d", arguments.value, limit);
@@ -408,5 +414,6 @@ const command_t command_launch = {
     "  -n WORKERS     how many workers (1)\n"
     "  --ps SERVERS   how many parameter servers (0)\n"
     "  --port P       the first of the ports, which follow one another; else any that are free\n"
-    "  --grace S      how long a task has to end before it is killed (10)\n",
+    "  --grace S      how long a task has to end before it is killed (10)\n"
+    CLUSTER_SECURITY_HELP,
     run};

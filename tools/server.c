@@ -25,7 +25,7 @@
 enum {
   CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION,
   HEARTBEAT_OPTION, SESSION_OPTION, PARTIAL_OPTION, STATUS_PORT_OPTION, STATUS_HOST_OPTION,
-  STATUS_TOKEN_OPTION
+  STATUS_TOKEN_OPTION, SECURITY_OPTIONS
 };
 
 // ---- Options ------------------------------------------------------------------------------------
@@ -92,14 +92,15 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
                                    {"partial-run-timeout", true},
                                    {"status-port", true},
                                    {"status-host", true},
-                                   {"status-token", true}, {NULL, 0}};
+                                   {"status-token", true},
+                                   CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
   int* const numbers[] = {[TASK_OPTION] = &options->task,
                           [CPUS_OPTION] = &options->cpus,
                           [HEARTBEAT_OPTION] = &options->heartbeat_ms,
                           [SESSION_OPTION] = &options->session_s,
                           [PARTIAL_OPTION] = &options->partial_s,
                           [STATUS_PORT_OPTION] = &options->status_port,
-                          [STATUS_TOKEN_OPTION] = NULL};
+                          [SECURITY_OPTIONS + 2] = NULL};
   arguments_t arguments = {.command = &command_server, .options = known, .argc = argc,
                            .argv = argv};
   int kind;
@@ -112,6 +113,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == INSECURE_OPTION) options->allows_insecure = true;
     if (kind == STATUS_HOST_OPTION) options->status_host = value;
     if (kind == STATUS_TOKEN_OPTION) options->status_token = value;
+    if (kind >= SECURITY_OPTIONS) cluster_take_security(known[kind].name, value);
     if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
     int* number = kind >= 0 ? numbers[kind] : NULL;
     if (number && !read_number(value, number)) {
@@ -269,10 +271,11 @@ static int serve(const server_options_t* options, const message_t* def) {
   TF_Status* status = TF_NewStatus();
   TF_Server* server = TF_NewServer(def->data, def->size, status);
   int code = EXIT_OK;
-  if (server && !options->allows_insecure && !is_loopback(TF_ServerTarget(server))) {
-    code = complain("server: the task's address is %s, must be of this machine (localhost): "
-                    "whoever reaches it may run graphs on it; --allow-insecure serves it all the "
-                    "same",
+  if (server && !options->allows_insecure && !cluster_is_secure() &&
+      !is_loopback(TF_ServerTarget(server))) {
+    code = complain("server: the task's address is %s, must be of this machine (localhost), for "
+                    "whoever reaches it may run graphs on it: --certificate, --key and --authority "
+                    "serve those alone whom the authority knows; --allow-insecure serves all",
                     TF_ServerTarget(server));
   } else if (server) {
     code = serve_until_signal(options, server, &signals, &log, status);
@@ -308,13 +311,14 @@ const command_t command_server = {
     "  leat server [--cluster JOB=HOST:PORT,...;...] [--job NAME] [--task N] [options]\n"
     "\n"
     "What is not given is taken from the environment variable TF_CONFIG. SIGINT or SIGTERM ends\n"
-    "the server. Calls are not encrypted and nobody is asked who they are: whoever reaches the\n"
-    "port may run graphs on it. So a task whose address is not of this machine alone is refused\n"
-    "without --allow-insecure.\n"
+    "the server. With certificates calls are encrypted, and nobody is served who has none of the\n"
+    "cluster's authority. Without them whoever reaches the port may run graphs on it, so a task\n"
+    "whose address is not of this machine alone is refused without --allow-insecure.\n"
     "\n"
     "Options:\n"
     "  --cpus N       how many CPU devices the task has (1)\n"
-    "  --allow-insecure   serve other machines too\n"
+    CLUSTER_SECURITY_HELP
+    "  --allow-insecure     serve other machines without certificates too\n"
     "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"
     "  --heartbeat MS           how often a task that is being waited for is asked for a sign of\n"
     "                           life (5000; 0: never); silence for two ends the steps that wait\n"

@@ -3,7 +3,14 @@
  * A server (tensorflow/c/c_api_server.h) tells of events and gives figures, and any machine can
  * find out about the tasks of a cluster. `leat server` and `leat doctor --cluster` show all three.
  * The texts are for people and for Prometheus; a program that wants to react to a failure looks at
- * the status of its step. */
+ * the status of its step.
+ *
+ * The environment names the certificates of the process: LEAT_CERTIFICATE, LEAT_KEY and
+ * LEAT_AUTHORITY are paths of PEM files. Whatever talks to other processes reads them when it is
+ * made: TF_NewServer, TF_NewSession with a target "grpc://...", leat_cluster_doctor_json. A server
+ * then serves nobody without a certificate of the authority, and a client talks to no server
+ * without one for its host. They fail with INVALID_ARGUMENT, naming the variable, the file and the
+ * rule, where a file is not what it must be. */
 #ifndef LEAT_CLUSTER_H_
 #define LEAT_CLUSTER_H_
 

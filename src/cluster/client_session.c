@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cluster/rpc_message.h"
+#include "cluster/security.h"
 #include "formats/generated/master_service.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/wire/decode.h"
@@ -164,7 +165,6 @@ static const leat_remote_session_vtable_t kVtable = {run_step, begin_partial, cl
 // A session that the master does not know yet.
 static leat_status_t make_session(leat_string_view_t address, leat_allocator_t* allocator,
                                   client_session_t** out_session) {
-  static const leat_rpc_security_t kNone;
   client_session_t* session;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &session));
   session->base.vtable = &kVtable;
@@ -173,7 +173,7 @@ static leat_status_t make_session(leat_string_view_t address, leat_allocator_t* 
   leat_mutex_initialize(&session->calls_mutex);
   leat_status_t status =
       leat_allocator_clone_string(allocator, address.data, address.size, &session->address);
-  if (!status) status = leat_rpc_channel_create(address, &kNone, &session->channel);
+  if (!status) status = leat_security_open_channel(address, &session->channel);
   if (status) {
     destroy_session(&session->base);
     return status;

@@ -14,6 +14,7 @@
 #include "base/sync.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/rpc_message.h"
+#include "cluster/security.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/json.h"
@@ -257,13 +258,11 @@ static int64_t deadline_of(const survey_t* survey) {
 }
 
 static leat_status_t survey_tasks(survey_t* survey, leat_string_builder_t* out) {
-  const leat_rpc_security_t plain = {.requires_client_certificate = false};
   leat_string_builder_append(out, LEAT_SV("{\n  \"tasks\": [\n"));
   for (int i = 0; i < survey->spec.task_count; ++i) {
     const leat_cluster_task_t* task = &survey->spec.tasks[i];
     const leat_probe_options_t options = {survey->options->load_bytes, deadline_of(survey)};
-    LEAT_RETURN_IF_ERROR(
-        leat_rpc_channel_create(task->address, &plain, &survey->channels[i]));
+    LEAT_RETURN_IF_ERROR(leat_security_open_channel(task->address, &survey->channels[i]));
     LEAT_RETURN_IF_ERROR(leat_probe_channel(survey->channels[i], &options, &survey->arena,
                                             &survey->probes[i]));
     append_task(out, task, &survey->probes[i]);

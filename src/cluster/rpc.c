@@ -6,6 +6,7 @@
 // module made, so the module is loaded wherever one of them is used.
 #include "cluster/rpc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -173,6 +174,30 @@ static leat_status_t make_credentials(const leat_rpc_security_t* security, bool 
   LEAT_RETURN_IF_ERROR(clone_pem(security->root_certificates, &out_credentials->root_certificates));
   LEAT_RETURN_IF_ERROR(clone_pem(security->certificate_chain, &out_credentials->certificate_chain));
   return clone_pem(security->private_key, &out_credentials->private_key);
+}
+
+leat_status_t leat_rpc_check_security(const leat_rpc_security_t* security,
+                                      leat_string_view_t address, leat_rpc_text_t* out_which,
+                                      char* message, size_t message_size) {
+  const leat_rpc_module_t* loaded;
+  leat_rpc_credentials_t credentials;
+  char host[256];
+  const size_t colon = leat_string_view_find_last(address, ':');
+  const bool has_brackets = leat_string_view_starts_with(address, LEAT_SV("["));
+  if (colon != SIZE_MAX) address.size = colon;
+  if (has_brackets && leat_string_view_ends_with(address, LEAT_SV("]"))) {
+    address = leat_string_view_make(address.data + 1, address.size - 2);
+  }
+  snprintf(host, sizeof host, "%.*s", LEAT_SV_ARG(address));
+  LEAT_RETURN_IF_ERROR(load(&loaded));
+  leat_status_t status = make_credentials(security, false, &credentials);
+  if (!status) {
+    const int code = loaded->check_credentials(&credentials, *host ? host : NULL, out_which,
+                                               message, message_size);
+    if (code != LEAT_OK) status = leat_make_status((leat_status_code_t)code, "%s", message);
+  }
+  free_credentials(&credentials);
+  return status;
 }
 
 // ---- Server -------------------------------------------------------------------------------------

@@ -60,6 +60,18 @@ typedef struct leat_rpc_security_s {
   bool requires_client_certificate;      // of a server: mutual TLS
 } leat_rpc_security_t;
 
+typedef enum leat_rpc_text_e {
+  LEAT_RPC_CERTIFICATE, LEAT_RPC_KEY, LEAT_RPC_AUTHORITY
+} leat_rpc_text_t;
+// Looks at the texts as a peer will: whether they can be read, the key is the certificate's, the
+// certificate is valid now, the root certificates signed it, and, unless |address| ("host:port") is
+// empty, it is for that host. Where not, INVALID_ARGUMENT; |*out_which| is then the text at fault
+// and |message| says what it does and must do. Without a chain only the root certificates are read.
+LEAT_MUST_USE leat_status_t leat_rpc_check_security(const leat_rpc_security_t* security,
+                                                    leat_string_view_t address,
+                                                    leat_rpc_text_t* out_which, char* message,
+                                                    size_t message_size);
+
 // ---- Server -------------------------------------------------------------------------------------
 
 typedef struct leat_rpc_server_s leat_rpc_server_t;
@@ -135,7 +147,8 @@ typedef struct leat_rpc_call_options_s {
   const char* method;   // "/tensorflow.WorkerService/RunGraph"; must live until |done|
   leat_rpc_bytes_t bytes;
   int64_t deadline_ns;  // leat_clock_now_ns, or LEAT_DEADLINE_NEVER; then DEADLINE_EXCEEDED
-  bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE
+  bool waits;           // for a server that is not up yet, instead of failing with UNAVAILABLE;
+                        // for one that is up and refuses the certificates only after the first try
   bool is_patient;      // does not count as busy (leat_rpc_channel_is_busy)
 } leat_rpc_call_options_t;
 

@@ -74,6 +74,9 @@ typedef struct leat_rpc_module_s {
   void (*call_free)(leat_rpc_call_t* call);
   bool (*channel_is_busy)(leat_rpc_channel_t* channel);
   void (*channel_fail)(leat_rpc_channel_t* channel, int code, const char* message);
+  // |host| has no port and no brackets; NULL: there is none. INVALID_ARGUMENT with the fault.
+  int (*check_credentials)(const leat_rpc_credentials_t* credentials, const char* host,
+                           leat_rpc_text_t* out_which, char* message, size_t message_size);
 } leat_rpc_module_t;
 
 // Has the calls of this process made by |module| and not by gRPC, from now on and for good: for a

@@ -1,54 +1,26 @@
 // TLS and mutual TLS under remote procedure calls: who trusts whom, and that nobody talks without
-// trust where trust was asked for. The certificates are made by the program openssl when the test
-// starts, each time anew: keys in the repository would be found by whoever looks for leaked ones,
-// and certificates end. Where the program is absent, the cases are skipped, which dev/list-skips
-// reports; dev/packages names it. Each case opens a server and a channel with two sets of
-// certificates and looks at the code of one call; a handshake that fails shows as UNAVAILABLE.
-//
-//   root ─ signs ─▶ server (localhost, 127.0.0.1)     stranger: a root that signed neither
-//        └─ signs ─▶ client
+// trust where trust was asked for. The certificates are those of cluster/certificates.h. Each case
+// opens a server and a channel with two sets of them and looks at the code of one call; a handshake
+// that fails shows as UNAVAILABLE. What is looked at before a connection is made is in
+// tests/cluster/security_test.c.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/test.h"
+#include "cluster/certificates.h"
 #include "cluster/rpc_scene.h"
+#include "scratch.h"
 
 static struct {
   bool is_there;
-  char folder[64];
   leat_string_view_t root, stranger, server_chain, server_key, client_chain, client_key;
+  leat_string_view_t expired_chain, expired_key, away_chain, away_key;
 } pems;
 
-// ---- Certificates -------------------------------------------------------------------------------
-
-static const char kMake[] =
-    "set -e; cd '%s'\n"
-    "key() { openssl ecparam -genkey -name prime256v1 -noout -out $1.ec;"
-    "  openssl pkcs8 -topk8 -nocrypt -in $1.ec -out $1.key; }\n"
-    "for name in root stranger; do key $name;"
-    "  openssl req -x509 -new -key $name.key -days 2 -subj /CN=$name -out $name.pem; done\n"
-    "for name in server client; do key $name;"
-    "  openssl req -new -key $name.key -subj /CN=$name -out $name.csr;"
-    "  printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\\n' > $name.ext;"
-    "  openssl x509 -req -in $name.csr -CA root.pem -CAkey root.key -CAcreateserial -days 2"
-    "    -extfile $name.ext -out $name.pem; done\n";
-
-static bool make_certificates(void) {
-  char command[sizeof kMake + sizeof pems.folder + 32];
-  if (!mkdtemp(pems.folder)) return false;
-  const int size = snprintf(command, sizeof command, "(");
-  snprintf(command + size, sizeof command - (size_t)size, kMake, pems.folder);
-  strcat(command, ") >/dev/null 2>&1");
-  return system(command) == 0;
-}
-
 static leat_string_view_t read_pem(const char* name) {
-  char path[128];
-  static char text[6][4096];
+  static char text[10][4096];
   static int count;
-  snprintf(path, sizeof path, "%s/%s", pems.folder, name);
-  FILE* file = fopen(path, "r");
+  FILE* file = fopen(name, "r");
   assert_non_null(file);
   const size_t size = fread(text[count], 1, sizeof text[count], file);
   fclose(file);
@@ -57,24 +29,20 @@ static leat_string_view_t read_pem(const char* name) {
 }
 
 static int set_up(void** state) {
-  strcpy(pems.folder, "/tmp/leat-rpc-XXXXXX");
-  if (system("openssl version >/dev/null 2>&1") != 0) return 0;
-  // The program is there, so that it must work.
-  assert_true(make_certificates());
+  if (scratch_set_up(state)) return 1;
+  if (!certificates_make()) return 0;
   pems.is_there = true;
   pems.root = read_pem("root.pem");
   pems.stranger = read_pem("stranger.pem");
-  pems.server_chain = read_pem("server.pem");
-  pems.server_key = read_pem("server.key");
+  pems.server_chain = read_pem("task.pem");
+  pems.server_key = read_pem("task.key");
   pems.client_chain = read_pem("client.pem");
   pems.client_key = read_pem("client.key");
+  pems.expired_chain = read_pem("expired.pem");
+  pems.expired_key = read_pem("expired.key");
+  pems.away_chain = read_pem("away.pem");
+  pems.away_key = read_pem("away.key");
   return 0;
-}
-
-static int tear_down(void** state) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", pems.folder);
-  return pems.is_there ? system(command) : 0;
 }
 
 // ---- Cases --------------------------------------------------------------------------------------
@@ -129,6 +97,54 @@ static void mutual_tls_needs_a_client_certificate(void** state) {
   assert_int_equal(call_between(server, client), LEAT_UNAVAILABLE);
 }
 
+// A certificate that ended is worth nothing, on either side.
+static void expired_certificates_are_refused(void** state) {
+  if (!pems.is_there) skip();
+  leat_rpc_security_t server = of_server();
+  const leat_rpc_security_t expired = {.root_certificates = pems.root,
+                                       .certificate_chain = pems.expired_chain,
+                                       .private_key = pems.expired_key};
+  server.root_certificates = pems.root;
+  server.requires_client_certificate = true;
+  assert_int_equal(call_between(server, expired), LEAT_UNAVAILABLE);
+  server.certificate_chain = pems.expired_chain;
+  server.private_key = pems.expired_key;
+  const leat_rpc_security_t client = {.root_certificates = pems.root,
+                                      .certificate_chain = pems.client_chain,
+                                      .private_key = pems.client_key};
+  assert_int_equal(call_between(server, client), LEAT_UNAVAILABLE);
+}
+
+// A call that waits for its server ends where the server is there and nobody trusts the other. One
+// that found nobody waits on, whatever the certificates are.
+static void a_call_does_not_wait_for_trust(void** state) {
+  if (!pems.is_there) skip();
+  leat_rpc_security_t server = of_server();
+  server.root_certificates = pems.root;
+  server.requires_client_certificate = true;
+  const leat_rpc_security_t clients[] = {{.root_certificates = pems.stranger},
+                                         {.root_certificates = pems.root},
+                                         {.root_certificates = pems.root}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(clients); ++i) {
+    if (i == 2) {  // for another host than the one that is called
+      server = (leat_rpc_security_t){.certificate_chain = pems.away_chain,
+                                     .private_key = pems.away_key};
+    }
+    rpc_scene_t scene;
+    rpc_end_t end;
+    const leat_rpc_call_options_t options = {
+        .method = "/test/Echo", .deadline_ns = LEAT_DEADLINE_NEVER, .waits = true};
+    rpc_scene_open(&scene, &(rpc_scene_options_t){.server_security = server,
+                                                  .client_security = clients[i]});
+    rpc_end_initialize(&end);
+    leat_rpc_call(scene.channel, &options, rpc_scene_done, &end, NULL);
+    rpc_end_wait(&end);
+    assert_int_equal(end.code, LEAT_UNAVAILABLE);
+    rpc_end_free(&end);
+    rpc_scene_close(&scene);
+  }
+}
+
 static void expect_refused(leat_rpc_security_t server) {
   leat_rpc_server_t* started;
   int port;
@@ -168,7 +184,9 @@ int main(void) {
       cmocka_unit_test(tls_needs_the_right_root),
       cmocka_unit_test(plain_text_and_tls_do_not_meet),
       cmocka_unit_test(mutual_tls_needs_a_client_certificate),
+      cmocka_unit_test(expired_certificates_are_refused),
+      cmocka_unit_test(a_call_does_not_wait_for_trust),
       cmocka_unit_test(unreadable_certificates_are_refused),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, set_up, scratch_tear_down);
 }

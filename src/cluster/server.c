@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "cluster/security.h"
 #include "cluster/service.h"
 #include "cluster/task.h"
 #include "formats/generated/server.h"
@@ -19,6 +20,7 @@ typedef enum { SERVER_NEW, SERVER_LISTENS, SERVER_STOPPING, SERVER_STOPPED } ser
 
 struct leat_server_s {
   leat_task_t* task;
+  leat_security_t security;  // the task's views are of it
   char target[280];
   leat_mutex_t mutex;  // guards what follows
   leat_condition_t changed;
@@ -104,10 +106,13 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
       leat_message_decode(&leat_pb_server_def_descriptor, server_def, &arena, NULL, &def);
   if (!status) status = make_task(runtime, &def, &server->task);
   leat_arena_deinitialize(&arena);
+  if (!status) status = leat_security_initialize(own_address(server), &server->security);
   if (status) {
+    leat_task_free(server->task);
     leat_allocator_free(leat_allocator_system(), server);
     return status;
   }
+  server->task->security = server->security.rpc;
   leat_mutex_initialize(&server->mutex);
   leat_condition_initialize(&server->changed);
   const leat_string_view_t address = own_address(server);
@@ -214,6 +219,7 @@ void leat_server_free(leat_server_t* server) {
   if (!server) return;
   leat_server_stop(server);
   leat_task_free(server->task);
+  leat_security_deinitialize(&server->security);
   leat_condition_deinitialize(&server->changed);
   leat_mutex_deinitialize(&server->mutex);
   leat_allocator_free(leat_allocator_system(), server);

@@ -11,8 +11,8 @@ struct leat_runtime_s;
 typedef struct leat_server_s leat_server_t;
 
 // Makes the server that a serialized ServerDef describes; it does not listen yet.
-// INVALID_ARGUMENT for a ServerDef that is malformed or names no task of its cluster; UNIMPLEMENTED
-// for a protocol other than "grpc".
+// INVALID_ARGUMENT for a ServerDef that is malformed or names no task of its cluster, and for
+// certificates that are not right (security.h); UNIMPLEMENTED for a protocol other than "grpc".
 LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                                leat_string_view_t server_def,
                                                leat_server_t** out_server);

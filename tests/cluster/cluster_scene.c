@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "capi/server_handle.h"
+#include "cluster/security.h"
 #include "cluster/task.h"
 #include "formats/generated/server.h"
 #include "formats/wire/decode.h"
@@ -76,9 +77,8 @@ static void start_process(cluster_scene_t* cluster) {
 }
 
 static void open_channel(cluster_scene_t* cluster, int task) {
-  const leat_rpc_security_t plain = {.requires_client_certificate = false};
-  LEAT_EXPECT_OK(leat_rpc_channel_create(leat_string_view_from(cluster->addresses[task]), &plain,
-                                         &cluster->channels[task]));
+  LEAT_EXPECT_OK(leat_security_open_channel(leat_string_view_from(cluster->addresses[task]),
+                                            &cluster->channels[task]));
 }
 
 static void open_server(cluster_scene_t* cluster, int task) {

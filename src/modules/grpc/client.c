@@ -10,14 +10,20 @@
 // A channel keeps a list of its calls under way. Freeing it cancels each and waits until the list
 // is empty; a call leaves it when all else of it is gone, so that nothing of a call outlives its
 // channel but what leat_rpc_call_free frees.
-
+//
+// A call that waits for a server to come up is first made as one that does not wait: where the
+// server is there and the handshake failed, waiting helps nobody, but only a call that does not
+// wait is told so. Where there is no connection for another reason nothing was sent, and the call
+// is made again, as one that waits.
 #include <grpc/grpc_security.h>
+#include <string.h>
 
 #include "modules/grpc/engine.h"
 
 struct leat_rpc_channel_s {
   grpc_channel* channel;
   rpc_engine_t* engine;
+  bool is_secure;
   leat_mutex_t mutex;
   leat_condition_t emptied;
   // Guarded by |mutex|.
@@ -28,7 +34,8 @@ struct leat_rpc_channel_s {
 struct leat_rpc_call_s {
   leat_reference_count_t owners;
   leat_spinlock_t lock;
-  grpc_call* call;  // NULL once it has ended; guarded by |lock|
+  grpc_call* call;    // NULL once it has ended; guarded by |lock|
+  bool is_cancelled;  // by us; guarded by |lock|
   leat_rpc_channel_t* channel;
   leat_rpc_call_t *previous, *next;  // in the channel's list
   // Guarded by the channel's mutex.
@@ -39,11 +46,15 @@ struct leat_rpc_call_s {
   rpc_event_t ended;
   leat_rpc_done_fn_t done;
   void* data;
+  // Of a call that waits, until it is made as such.
+  grpc_byte_buffer* message;
+  const char* method;
+  int64_t deadline_ns;
   // What the C core writes.
   grpc_metadata_array initial, trailing;
   rpc_received_t answer;
   grpc_status_code code;
-  grpc_slice message;
+  grpc_slice text;
 };
 
 // ---- Channels -----------------------------------------------------------------------------------
@@ -81,6 +92,7 @@ int rpc_channel_create(const char* address, const leat_rpc_credentials_t* creden
     return LEAT_RESOURCE_EXHAUSTED;
   }
   channel->engine = engine;
+  channel->is_secure = rpc_is_secure(credentials);
   grpc_channel_credentials* made = make_credentials(credentials);
   if (made) channel->channel = open_channel(address, made);
   if (made) grpc_channel_credentials_release(made);
@@ -168,10 +180,11 @@ static leat_rpc_call_t* find_unfailed(leat_rpc_channel_t* channel, uint64_t fail
   return call;
 }
 
-// The C core's call, with a reference of the caller's; NULL once it has ended.
+// The C core's call, with a reference of the caller's, who ends it; NULL once it has ended.
 static grpc_call* take_inner(leat_rpc_call_t* call) {
   leat_spinlock_lock(&call->lock);
   grpc_call* inner = call->call;
+  call->is_cancelled = true;
   if (inner) grpc_call_ref(inner);
   leat_spinlock_unlock(&call->lock);
   return inner;
@@ -216,7 +229,7 @@ static leat_string_view_t find_details(const leat_rpc_call_t* call) {
 static void finish_call(leat_rpc_call_t* call) {
   leat_rpc_bytes_t bytes;
   int code = call->code;
-  leat_string_view_t message = rpc_slice_view(&call->message);
+  leat_string_view_t message = rpc_slice_view(&call->text);
   if (!rpc_received_open(&call->answer, &bytes)) {
     code = LEAT_RESOURCE_EXHAUSTED;
     message = LEAT_SV("Receiving the answer failed: there is no memory for its pieces");
@@ -231,18 +244,44 @@ static void finish_call(leat_rpc_call_t* call) {
   rpc_engine_leave_caller(call->ended.engine);
 }
 
-static void end_call(rpc_event_t* event, bool success) {
-  leat_rpc_call_t* call = RPC_EVENT_OWNER(event, leat_rpc_call_t, ended);
-  finish_call(call);
+static bool says(const leat_rpc_call_t* call, const char* part) {
+  const leat_string_view_t text = rpc_slice_view(&call->text);
+  const size_t size = strlen(part);
+  for (size_t i = 0; i + size <= text.size; ++i) {
+    if (!memcmp(text.data + i, part, size)) return true;
+  }
+  return false;
+}
+
+// Whether the server could not be reached and may come up later. With TLS 1.3 a server that refuses
+// a certificate does so after the client's handshake has succeeded, by closing the connection.
+static bool may_come_up(const leat_rpc_call_t* call) {
+  if (call->code != GRPC_STATUS_UNAVAILABLE) return false;
+  if (!says(call, "failed to connect") && !says(call, "resolution")) return false;  // of a name
+  if (says(call, "handshake") || says(call, "peer certificate")) return false;
+  return !(call->channel->is_secure && says(call, "Socket closed"));
+}
+
+static void forget_end(leat_rpc_call_t* call) {
   rpc_received_close(&call->answer);
   grpc_metadata_array_destroy(&call->initial);
   grpc_metadata_array_destroy(&call->trailing);
-  grpc_slice_unref(call->message);
+  grpc_slice_unref(call->text);
+}
+
+static bool wait_for_server(leat_rpc_call_t* call);
+
+static void end_call(rpc_event_t* event, bool success) {
+  leat_rpc_call_t* call = RPC_EVENT_OWNER(event, leat_rpc_call_t, ended);
+  if (call->message && may_come_up(call) && wait_for_server(call)) return;
+  finish_call(call);
+  forget_end(call);
   leat_spinlock_lock(&call->lock);
   grpc_call* inner = call->call;
   call->call = NULL;
   leat_spinlock_unlock(&call->lock);
   grpc_call_unref(inner);
+  if (call->message) grpc_byte_buffer_destroy(call->message);
   remove_from_channel(call->channel, call);
   rpc_call_free(call);
 }
@@ -254,7 +293,7 @@ static grpc_call_error start_batch(leat_rpc_call_t* call, bool waits, grpc_byte_
                                : 0;
   grpc_metadata_array_init(&call->initial);
   grpc_metadata_array_init(&call->trailing);
-  call->message = grpc_empty_slice();
+  call->text = grpc_empty_slice();
   const grpc_op operations[] = {
       {.op = GRPC_OP_SEND_INITIAL_METADATA, .flags = flags},
       {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = message},
@@ -265,7 +304,7 @@ static grpc_call_error start_batch(leat_rpc_call_t* call, bool waits, grpc_byte_
       {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
        .data.recv_status_on_client = {.trailing_metadata = &call->trailing,
                                       .status = &call->code,
-                                      .status_details = &call->message}},
+                                      .status_details = &call->text}},
   };
   grpc_call* inner = call->call;
   void* tag = rpc_event_send(call->channel->engine, &call->ended, end_call);
@@ -273,15 +312,39 @@ static grpc_call_error start_batch(leat_rpc_call_t* call, bool waits, grpc_byte_
                                NULL);
 }
 
-static grpc_call* create_inner(const leat_rpc_channel_t* channel,
-                               const leat_rpc_call_options_t* options) {
+static grpc_call* create_inner(const leat_rpc_call_t* call) {
+  const leat_rpc_channel_t* channel = call->channel;
   // A copy, because the C core keeps the text of paths beyond the call, to compress the next one's.
-  grpc_slice method = grpc_slice_from_copied_string(options->method);
+  grpc_slice method = grpc_slice_from_copied_string(call->method);
   grpc_call* inner = grpc_channel_create_call(
       channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, rpc_engine_queue(channel->engine), method,
-      NULL, rpc_deadline_to_core(options->deadline_ns), NULL);
+      NULL, rpc_deadline_to_core(call->deadline_ns), NULL);
   grpc_slice_unref(method);
   return inner;
+}
+
+// Makes the call again, as one that waits. false where it was cancelled meanwhile.
+static bool wait_for_server(leat_rpc_call_t* call) {
+  grpc_call* inner = create_inner(call);
+  leat_spinlock_lock(&call->lock);
+  const bool is_cancelled = call->is_cancelled;
+  grpc_call* old = is_cancelled ? inner : call->call;
+  if (!is_cancelled) call->call = inner;
+  leat_spinlock_unlock(&call->lock);
+  grpc_call_unref(old);
+  if (is_cancelled) {
+    call->code = GRPC_STATUS_CANCELLED;
+    return false;
+  }
+  grpc_byte_buffer* message = call->message;
+  call->message = NULL;
+  forget_end(call);
+  const grpc_call_error error = start_batch(call, true, message);
+  grpc_byte_buffer_destroy(message);
+  if (error == GRPC_CALL_OK) return true;
+  call->code = GRPC_STATUS_INTERNAL;
+  call->text = grpc_slice_from_static_string(grpc_call_error_to_string(error));
+  return false;
 }
 
 void rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
@@ -303,14 +366,17 @@ void rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* option
   call->data = data;
   call->waits = options->waits;
   call->is_patient = options->is_patient;
-  call->call = create_inner(channel, options);
+  call->method = options->method;
+  call->deadline_ns = options->deadline_ns;
+  if (options->waits) call->message = grpc_byte_buffer_copy(message);
+  call->call = create_inner(call);
   add_to_channel(channel, call);
   if (out_call) *out_call = call;
-  const grpc_call_error error = start_batch(call, options->waits, message);
+  const grpc_call_error error = start_batch(call, false, message);
   grpc_byte_buffer_destroy(message);
   if (error == GRPC_CALL_OK) return;
   // The batch is of the right form, so this does not happen; but a caller must not wait for ever.
   call->code = GRPC_STATUS_INTERNAL;
-  call->message = grpc_slice_from_static_string(grpc_call_error_to_string(error));
+  call->text = grpc_slice_from_static_string(grpc_call_error_to_string(error));
   end_call(&call->ended, false);
 }

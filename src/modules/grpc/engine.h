@@ -105,6 +105,8 @@ int rpc_channel_create(const char* address, const leat_rpc_credentials_t* creden
 void rpc_channel_free(leat_rpc_channel_t* channel);
 bool rpc_channel_is_busy(leat_rpc_channel_t* channel);
 void rpc_channel_fail(leat_rpc_channel_t* channel, int code, const char* message);
+int rpc_check_credentials(const leat_rpc_credentials_t* credentials, const char* host,
+                          leat_rpc_text_t* out_which, char* message, size_t message_size);
 void rpc_call(leat_rpc_channel_t* channel, const leat_rpc_call_options_t* options,
               leat_rpc_done_fn_t done, void* data, leat_rpc_call_t** out_call);
 void rpc_cancel(leat_rpc_call_t* call);

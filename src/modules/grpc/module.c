@@ -74,6 +74,7 @@ __attribute__((visibility("default"))) const leat_rpc_module_t* leat_module_grpc
       .call_free = rpc_call_free,
       .channel_is_busy = rpc_channel_is_busy,
       .channel_fail = rpc_channel_fail,
+      .check_credentials = rpc_check_credentials,
   };
   return &kModule;
 }
