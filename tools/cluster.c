@@ -1,12 +1,14 @@
-// What the subcommands about clusters share: they read a cluster from the command line or from
-// TF_CONFIG, and make messages of it. Messages are encoded by hand, since the tools see the public
-// headers alone: a field is its number and kind, and its bytes or its number. Running out of memory
-// is noted in the message and asked for once, at the end. leat server and leat doctor call these
-// functions, so that both understand the same spellings of a cluster.
+// What the subcommands about clusters share: they ask the library for the cluster, so that all
+// understand the same spellings of one, and make messages. Messages are encoded by hand, since the
+// tools see the public headers alone: a field is its number and kind, and its bytes or its number.
+// Running out of memory is noted in the message and asked for once, at the end.
 #include "cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "command.h"
+#include "leat/cluster.h"
 
 void message_append(message_t* bytes, const void* data, size_t size) {
   if (bytes->failed) return;
@@ -48,54 +50,28 @@ void message_append_message(message_t* bytes, int number, message_t* message) {
   *message = (message_t){0};
 }
 
-// Adds task |index| to a JobDef: an entry of its map from numbers to addresses.
-static void append_task(message_t* job, int index, const char* address, size_t size) {
-  message_t entry = {0};
-  message_append_number(&entry, 1, (unsigned long long)index);
-  message_append_bytes(&entry, 2, address, size);
-  message_append_message(job, 2, &entry);
-}
+// ---- Sources ------------------------------------------------------------------------------------
 
-bool cluster_read(const char* text, message_t* out_cluster) {
-  while (*text) {
-    const size_t name = strcspn(text, "=");
-    message_t job = {0};
-    if (text[name] != '=' || name == 0) return false;
-    message_append_bytes(&job, 1, text, name);
-    text += name + 1;
-    for (int index = 0;; ++index) {
-      const size_t address = strcspn(text, ",;");
-      append_task(&job, index, text, address);
-      text += address;
-      if (*text != ',') break;
-      ++text;
-    }
-    message_append_message(out_cluster, 1, &job);
-    if (*text == ';') ++text;
+int cluster_place_read(const char* command, const char* source, cluster_place_t* out_place) {
+  TF_Status* status = TF_NewStatus();
+  *out_place = (cluster_place_t){.task = 0};
+  out_place->cluster_def = leat_cluster_resolve(source, out_place->job, sizeof out_place->job,
+                                                &out_place->task, status);
+  int code = EXIT_OK;
+  if (!out_place->cluster_def && TF_GetCode(status) == TF_INVALID_ARGUMENT) {
+    code = complain_usage(command, "--cluster is '%s': %s", source, TF_Message(status));
+  } else if (!out_place->cluster_def && !*source) {
+    code = complain_usage(command, "--cluster is missing: %s", TF_Message(status));
+  } else if (!out_place->cluster_def) {
+    code = complain_status(command, status);
   }
-  return out_cluster->size > 0;
+  TF_DeleteStatus(status);
+  return code;
 }
 
-bool cluster_read_jobs(const json_t* jobs, message_t* out_cluster) {
-  if (!jobs || jobs->kind != JSON_OBJECT) return false;
-  for (const json_t* member = jobs->first; member; member = member->next) {
-    message_t job = {0};
-    int index = 0;
-    message_append_bytes(&job, 1, member->name, strlen(member->name));
-    if (member->kind != JSON_ARRAY && member->kind != JSON_OBJECT) return false;
-    for (const json_t* task = member->first; task; task = task->next, ++index) {
-      if (task->kind != JSON_STRING) return false;
-      const int number = member->kind == JSON_OBJECT ? atoi(task->name) : index;
-      append_task(&job, number, task->text, strlen(task->text));
-    }
-    message_append_message(out_cluster, 1, &job);
-  }
-  return out_cluster->size > 0;
-}
-
-json_t* cluster_read_environment(void) {
-  const char* text = getenv("TF_CONFIG");
-  return text ? json_parse(text, strlen(text)) : NULL;
+void cluster_place_free(cluster_place_t* place) {
+  TF_DeleteBuffer(place->cluster_def);
+  place->cluster_def = NULL;
 }
 
 // ---- Certificates -------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
-// The description of a cluster, as people write it and as the library reads it (ClusterDef).
+// The cluster that a command talks of: its description, the messages made of it, and the
+// certificates that it asks for.
 #ifndef LEAT_TOOLS_CLUSTER_H_
 #define LEAT_TOOLS_CLUSTER_H_
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json.h"
+#include "tensorflow/c/c_api.h"
 
 // Bytes of a message under construction; |failed| once memory was gone. Whoever has it frees
 // |data|.
@@ -22,13 +23,25 @@ void message_append_number(message_t* message, int number, unsigned long long va
 // Frees |inner|.
 void message_append_message(message_t* message, int number, message_t* inner);
 
-// Reads "ps=a:1;worker=b:1,c:1" into a ClusterDef. false where it is malformed.
-bool cluster_read(const char* text, message_t* out_cluster);
-// Reads the member "cluster" of TF_CONFIG: an object of lists of addresses, or of objects from
-// numbers to addresses. |jobs| may be NULL.
-bool cluster_read_jobs(const json_t* jobs, message_t* out_cluster);
-// Reads TF_CONFIG. NULL where it is not set or cannot be read; the caller frees it.
-json_t* cluster_read_environment(void);
+// ---- Sources ------------------------------------------------------------------------------------
+
+// What a source says (leat_cluster_resolve). Whoever has it frees it.
+typedef struct cluster_place_s {
+  TF_Buffer* cluster_def;
+  char job[128];  // "": the source does not say which task this process is
+  int task;
+} cluster_place_t;
+
+// Reads |source|, "" for what the environment says. Complains for |command| where it cannot be read,
+// and returns the exit code.
+int cluster_place_read(const char* command, const char* source, cluster_place_t* out_place);
+void cluster_place_free(cluster_place_t* place);
+// What the help of such a command says of sources.
+#define CLUSTER_SOURCE_HELP \
+  "SOURCE is the cluster itself, 'JOB=HOST:PORT,...;JOB=...', or who knows it: file:PATH (such\n" \
+  "text or JSON), tf_config (the variable TF_CONFIG), slurm, mpi, or kubernetes, with options as\n" \
+  "in slurm:ps=1,port=2222 (leat/cluster.h lists them). An empty one, as none, asks the\n" \
+  "environment: TF_CONFIG where it is set, else what mpirun or srun says.\n"
 
 // ---- Certificates -------------------------------------------------------------------------------
 

@@ -99,10 +99,12 @@ const command_t command_doctor = {
     "  leat doctor [--peak] [--json]\n"
     "  leat doctor --cluster SPEC [--load MB] [--timeout S] [--no-pairs] [--json]\n"
     "\n"
-    "With --cluster (''  takes the cluster from TF_CONFIG) it asks each task whether it is there,\n"
+    "With --cluster it asks each task whether it is there,\n"
     "which version and incarnation it has, how far its clock is ahead, and how far and fast the\n"
     "way to it is. Tasks that run Leat are asked for their ways to the others too. The exit code\n"
     "is 1 where one cannot be reached.\n"
+    "\n"
+    CLUSTER_SOURCE_HELP
     "\n"
     "Options:\n"
     "  --load MB     how large the messages are that measure the bandwidth (16; 0: not measured)\n"

@@ -83,30 +83,18 @@ static int show(const doctor_cluster_t* options, const TF_Buffer* text) {
   return all_reached ? EXIT_OK : EXIT_FAILED;
 }
 
-static bool read_cluster(const doctor_cluster_t* options, message_t* out_cluster) {
-  if (*options->cluster) return cluster_read(options->cluster, out_cluster);
-  json_t* config = cluster_read_environment();
-  const bool is_read = config && cluster_read_jobs(json_member(config, "cluster"), out_cluster);
-  json_free(config);
-  return is_read;
-}
-
 int doctor_cluster(const doctor_cluster_t* options) {
-  message_t cluster = {0};
-  if (!read_cluster(options, &cluster)) {
-    free(cluster.data);
-    return complain_usage("doctor", "--cluster is '%s', must be JOB=HOST:PORT,...;JOB=... or '' "
-                                    "with a cluster in TF_CONFIG",
-                          options->cluster);
-  }
+  cluster_place_t place;
+  int code = cluster_place_read("doctor", options->cluster, &place);
+  if (code != EXIT_OK) return code;
   TF_Status* status = TF_NewStatus();
-  TF_Buffer* text = leat_cluster_doctor_json(cluster.data, cluster.size,
+  TF_Buffer* text = leat_cluster_doctor_json(place.cluster_def->data, place.cluster_def->length,
                                              (int64_t)options->load_mb << 20,
                                              (int64_t)options->timeout_s * 1000,
                                              options->probes_pairs, status);
-  const int code = text ? show(options, text) : complain_status("doctor", status);
+  code = text ? show(options, text) : complain_status("doctor", status);
   TF_DeleteBuffer(text);
   TF_DeleteStatus(status);
-  free(cluster.data);
+  cluster_place_free(&place);
   return code;
 }

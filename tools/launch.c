@@ -6,6 +6,9 @@
 //     worker 0 (the chief), worker 1, ps 0 ──stdout, stderr──▶ lines with the task before them
 //     SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 ─────────────▶ all processes
 //
+// With --cluster somebody else starts the processes, such as srun, and each of them comes here to
+// find its place and becomes the program.
+//
 // When a task fails the others are ended: with SIGTERM, and with SIGKILL after some seconds. When
 // all workers are done, so are the parameter servers, which would serve for ever. Each task leads a
 // process group of its own, so that a signal of the terminal reaches it once, through this process,
@@ -26,11 +29,14 @@
 
 #include "cluster.h"
 #include "command.h"
+#include "leat/cluster.h"
 
 #define MAX_TASKS 256
 #define NOT_STARTED 127  // as of a shell that finds no program
 
-enum { WORKERS_OPTION, PS_OPTION, PORT_OPTION, GRACE_OPTION, SECURITY_OPTIONS };
+enum {
+  WORKERS_OPTION, PS_OPTION, PORT_OPTION, GRACE_OPTION, CLUSTER_OPTION, SECURITY_OPTIONS
+};
 
 // Where a line of output is gathered.
 typedef struct stream_s {
@@ -51,6 +57,8 @@ typedef struct launch_s {
   int worker_count, ps_count, first_port, grace_s;
   pid_t process;     // this one
   char** program;
+  const char* source;  // of the cluster in which this is one task; NULL: we start them all
+  bool is_local;       // some option is about tasks that we start
   task_t tasks[MAX_TASKS];
   int count;         // of tasks; the workers come first
   int running, running_workers;
@@ -343,7 +351,7 @@ static bool read_number(const char* text, int limit, int* out_number) {
 static int read_arguments(int argc, char** argv, launch_t* launch) {
   static const option_t known[] = {
       {"n", true}, {"ps", true}, {"port", true}, {"grace", true},
-      CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
+      {"cluster", true}, CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
   int* const numbers[] = {&launch->worker_count, &launch->ps_count, &launch->first_port,
                           &launch->grace_s};
   // "-n 3" is written like that everywhere.
@@ -358,6 +366,11 @@ static int read_arguments(int argc, char** argv, launch_t* launch) {
       cluster_take_security(known[kind].name, arguments.value);
       continue;
     }
+    if (kind == CLUSTER_OPTION) {
+      launch->source = arguments.value;
+      continue;
+    }
+    launch->is_local = true;
     const int limit = kind == PORT_OPTION ? 65535 : kind == GRACE_OPTION ? 1 << 20 : MAX_TASKS;
     if (!read_number(arguments.value, limit, numbers[kind])) {
       return complain_usage("launch", "'%s' must be a number from 0 to %d", arguments.value, limit);
@@ -367,6 +380,10 @@ static int read_arguments(int argc, char** argv, launch_t* launch) {
   if (kind == ARGUMENT_WRONG) return EXIT_MISUSED;
   if (kind == ARGUMENT_END) return complain_usage("launch", "the program is missing");
   launch->program = argv + arguments.next - 1;
+  if (launch->source && launch->is_local) {
+    return complain_usage("launch", "-n, --ps, --port and --grace start a cluster on this machine, "
+                                    "must not come with --cluster, which names another");
+  }
   if (launch->worker_count < 1 || launch->worker_count + launch->ps_count > MAX_TASKS) {
     return complain_usage("launch", "the number of tasks is %d, must be 1 to %d, with a worker",
                           launch->worker_count + launch->ps_count, MAX_TASKS);
@@ -374,12 +391,41 @@ static int read_arguments(int argc, char** argv, launch_t* launch) {
   return EXIT_OK;
 }
 
+// Becomes the program, as the task that the source says this process is. Returns only where that
+// fails.
+static int become_task(const launch_t* launch) {
+  cluster_place_t place;
+  int code = cluster_place_read("launch", launch->source, &place);
+  if (code != EXIT_OK) return code;
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* config = leat_cluster_tf_config(place.cluster_def->data, place.cluster_def->length,
+                                             place.job, place.task, status);
+  char* text = config ? strndup(config->data, config->length) : NULL;
+  if (!*place.job) {
+    code = complain("launch: --cluster is '%s', must be a source that says which task this process "
+                    "is", launch->source);
+  } else if (!text || setenv("TF_CONFIG", text, 1)) {
+    code = complain("launch: there is no memory");
+  } else {
+    execvp(launch->program[0], launch->program);
+    complain("launch: %s cannot be started: %s", launch->program[0], strerror(errno));
+    code = NOT_STARTED;
+  }
+  free(text);
+  TF_DeleteBuffer(config);
+  TF_DeleteStatus(status);
+  cluster_place_free(&place);
+  return code;
+}
+
 static int run(int argc, char** argv) {
   launch_t* launch = calloc(1, sizeof *launch);
   if (!launch) return complain("there is no memory");
   *launch = (launch_t){.worker_count = 1, .grace_s = 10, .process = getpid()};
   int code = read_arguments(argc, argv, launch);
-  if (code == EXIT_OK) {
+  if (code == EXIT_OK && launch->source) {
+    code = become_task(launch);
+  } else if (code == EXIT_OK) {
     launch->count = launch->worker_count + launch->ps_count;
     for (int i = 0; i < launch->count; ++i) {
       const bool is_worker = i < launch->worker_count;
@@ -401,14 +447,21 @@ const command_t command_launch = {
     "  leat launch -n 3 -- python train.py      three workers\n"
     "  leat launch -n 2 --ps 1 -- ./train --steps 1000\n"
     "  leat launch -n 2 -- leat server          two servers, for a client of yours\n"
+    "  srun -n 3 leat launch --cluster slurm:ps=1 -- python train.py\n"
     "\n"
     "Usage:\n"
     "  leat launch [-n WORKERS] [--ps SERVERS] [options] -- PROGRAM [ARGUMENTS]\n"
+    "  leat launch --cluster SOURCE [options] -- PROGRAM [ARGUMENTS]\n"
     "\n"
     "Starts one process a task, with the cluster and its task in TF_CONFIG, and puts the task\n"
     "before each line of its output. Signals are passed on to all. When a task fails, the others\n"
     "are ended; when all workers are done, so are the parameter servers. The exit code is that of\n"
     "the chief, worker 0, or of the first task that failed.\n"
+    "\n"
+    "With --cluster this process is one task of a cluster that somebody else starts. It becomes the\n"
+    "program, with the cluster and its task in TF_CONFIG.\n"
+    "\n"
+    CLUSTER_SOURCE_HELP
     "\n"
     "Options:\n"
     "  -n WORKERS     how many workers (1)\n"

@@ -1,12 +1,13 @@
 // The subcommand leat server: one task of a cluster, which runs until it is told to end by a
-// signal. The cluster is given on the command line or in TF_CONFIG, as TensorFlow's programs and
-// their operators give it; the command line goes first. Events are printed as they come
-// (server_log.h), and a status page can be asked for over HTTP.
+// signal. The cluster is given on the command line, or by who started the process, who then also
+// says which task it is (leat_cluster_resolve); the command line goes first. Events are printed as
+// they come (server_log.h), and a status page can be asked for over HTTP.
 //
 //   --cluster "ps=a:2222;worker=b:2222,c:2222" --job ps --task 0
 //   TF_CONFIG={"cluster": {"ps": ["a:2222"], ...}, "task": {"type": "ps", "index": 0}}
+//   --cluster slurm:ps=1
 //
-// Either becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand,
+// Each becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand,
 // since the tools see the public headers alone.
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +17,6 @@
 
 #include "cluster.h"
 #include "command.h"
-#include "json.h"
 #include "server_log.h"
 #ifdef LEAT_HAVE_BOARD
 #include "board/status_page.h"
@@ -39,7 +39,7 @@ typedef struct server_options_s {
   int status_port;     // below 0: none
   const char *status_host, *status_token;
   bool allows_insecure, as_json;
-  message_t cluster_def;
+  cluster_place_t place;
 } server_options_t;
 
 static bool read_number(const char* text, int* out_number) {
@@ -50,26 +50,20 @@ static bool read_number(const char* text, int* out_number) {
   return end != text && !*end && !errno && number >= 0 && number <= 1 << 20;
 }
 
-// Takes from TF_CONFIG what the command line leaves open.
-static int read_environment(server_options_t* options) {
-  if (!getenv("TF_CONFIG") || (options->cluster && options->job[0] && options->task >= 0)) {
-    return EXIT_OK;
+// Finds the cluster, and takes from its source what the command line leaves open.
+static int find_cluster(server_options_t* options) {
+  const int code = cluster_place_read("server", options->cluster, &options->place);
+  if (code != EXIT_OK) return code;
+  if (!options->job[0]) snprintf(options->job, sizeof options->job, "%s", options->place.job);
+  if (options->task < 0 && !strcmp(options->job, options->place.job)) {
+    options->task = options->place.task;
   }
-  json_t* config = cluster_read_environment();
-  const json_t* task = config ? json_member(config, "task") : NULL;
-  const json_t* type = task ? json_member(task, "type") : NULL;
-  const json_t* index = task ? json_member(task, "index") : NULL;
-  int code = EXIT_OK;
-  if (!options->cluster && !cluster_read_jobs(config ? json_member(config, "cluster") : NULL,
-                                      &options->cluster_def)) {
-    code = complain_usage("server", "TF_CONFIG has no cluster that can be read");
+  if (!options->job[0]) {
+    return complain_usage("server", "--job is missing: the cluster's source does not say which "
+                                    "task this process is");
   }
-  if (!options->job[0] && type && type->kind == JSON_STRING) {
-    snprintf(options->job, sizeof options->job, "%s", type->text);
-  }
-  if (options->task < 0 && index && index->text) read_number(index->text, &options->task);
-  json_free(config);
-  return code;
+  if (options->task < 0) options->task = 0;
+  return EXIT_OK;
 }
 
 // Appends the bytes that pairs of hexadecimal digits stand for. false where there are others.
@@ -121,15 +115,6 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     }
   }
   if (kind != ARGUMENT_END) return kind == ARGUMENT_HELP ? -1 : arguments_exit_code(kind);
-  if (options->cluster && !cluster_read(options->cluster, &options->cluster_def)) {
-    return complain_usage("server", "--cluster is '%s', must be JOB=HOST:PORT,...;JOB=...",
-                          options->cluster);
-  }
-  const int code = read_environment(options);
-  if (code != EXIT_OK) return code;
-  if (options->cluster_def.size == 0) {
-    return complain_usage("server", "--cluster and TF_CONFIG are missing");
-  }
   message_t config = {0};
   const bool has_digits = !options->config || append_digits(&config, options->config);
   free(config.data);
@@ -141,9 +126,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     return complain_usage("server", "--status-port is %d, must be at most 65535",
                           options->status_port);
   }
-  if (!options->job[0]) return complain_usage("server", "--job is missing");
-  if (options->task < 0) options->task = 0;
-  return EXIT_OK;
+  return find_cluster(options);
 }
 
 // A number of milliseconds, of which 0 stands for never: the message has another number for that.
@@ -163,7 +146,8 @@ static void append_heartbeat(message_t* config, int heartbeat_ms) {
 // Makes the ServerDef.
 static message_t make_server_def(server_options_t* options) {
   message_t def = {0}, config = {0};
-  message_append_message(&def, 1, &options->cluster_def);
+  message_append_bytes(&def, 1, options->place.cluster_def->data,
+                       options->place.cluster_def->length);
   message_append_bytes(&def, 2, options->job, strlen(options->job));
   message_append_number(&def, 3, (unsigned long long)options->task);
   if (options->cpus > 0) {
@@ -289,7 +273,7 @@ static int serve(const server_options_t* options, const message_t* def) {
 
 static int run(int argc, char** argv) {
   server_options_t options = {
-      .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1, .status_port = -1,
+      .cluster = "", .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1, .status_port = -1,
       .status_host = "localhost", .status_token = getenv("LEAT_STATUS_TOKEN")};
   int code = read_arguments(argc, argv, &options);
   if (code == EXIT_OK) {
@@ -297,7 +281,7 @@ static int run(int argc, char** argv) {
     code = def.failed ? complain("there is no memory") : serve(&options, &def);
     free(def.data);
   }
-  free(options.cluster_def.data);
+  cluster_place_free(&options.place);
   return code < 0 ? EXIT_OK : code;
 }
 
@@ -306,12 +290,16 @@ const command_t command_server = {
     "Examples:\n"
     "  leat server --cluster 'ps=localhost:2222;worker=localhost:2223' --job ps --task 0\n"
     "  TF_CONFIG='{...}' leat server\n"
+    "  srun -n 3 leat server --cluster slurm:ps=1 --allow-insecure\n"
+    "  leat server --cluster kubernetes:ps=1,worker=2,service=leat\n"
     "\n"
     "Usage:\n"
-    "  leat server [--cluster JOB=HOST:PORT,...;...] [--job NAME] [--task N] [options]\n"
+    "  leat server [--cluster SOURCE] [--job NAME] [--task N] [options]\n"
     "\n"
-    "What is not given is taken from the environment variable TF_CONFIG. SIGINT or SIGTERM ends\n"
-    "the server. With certificates calls are encrypted, and nobody is served who has none of the\n"
+    CLUSTER_SOURCE_HELP
+    "A source that knows it also says which job and task this is.\n"
+    "\n"
+    "SIGINT or SIGTERM ends the server. With certificates calls are encrypted, and nobody is served who has none of the\n"
     "cluster's authority. Without them whoever reaches the port may run graphs on it, so a task\n"
     "whose address is not of this machine alone is refused without --allow-insecure.\n"
     "\n"

@@ -18,6 +18,7 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include "leat/cluster.h"
 #include "leat/inspect.h"
 #include "leat/names.h"
 #include "tensorflow/c/c_api.h"

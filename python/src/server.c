@@ -1,4 +1,5 @@
-/* Server: a task of a cluster in this process (tensorflow/c/c_api_server.h). The GIL is given up
+/* Server: a task of a cluster in this process (tensorflow/c/c_api_server.h), and resolve_cluster:
+ * which cluster that is (leat/cluster.h). The GIL is given up
  * while a call waits: for the port, or for the server's end. Without that, a program whose main
  * thread joins its server could not run the Python of any other thread. The package makes the
  * ServerDef that a server is created from; here it is bytes. Deleting the object stops the
@@ -60,6 +61,32 @@ static PyObject* server_target(PyObject* self, void* unused) {
   return PyUnicode_FromString(TF_ServerTarget(((leat_py_server_t*)self)->server));
 }
 
+/* Other processes may be waited for, so the GIL is given up. */
+static PyObject* resolve_cluster(PyObject* module, PyObject* args) {
+  const char* source;
+  char job[256];
+  int task = 0;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "s", &source)) return NULL;
+  TF_Status* status = TF_NewStatus();
+  TF_Buffer* cluster = NULL;
+  Py_BEGIN_ALLOW_THREADS
+  if (status) cluster = leat_cluster_resolve(source, job, sizeof job, &task, status);
+  Py_END_ALLOW_THREADS
+  PyObject* result = NULL;
+  if (leat_py_status_end(status)) {
+    result = Py_BuildValue("y#si", cluster->data ? (const char*)cluster->data : "",
+                           (Py_ssize_t)cluster->length, job, task);
+  }
+  TF_DeleteBuffer(cluster);
+  return result;
+}
+
+static PyMethodDef functions[] = {
+    {"resolve_cluster", resolve_cluster, METH_VARARGS,
+     "resolve_cluster(source) -> (ClusterDef, job, task). StatusError."},
+    {NULL, NULL, 0, NULL}};
+
 static PyMethodDef methods[] = {
     {"start", server_start, METH_NOARGS, "Listens. StatusError where the port is taken."},
     {"stop", server_stop, METH_NOARGS, "Ends it for good."},
@@ -78,6 +105,10 @@ static PyType_Spec spec = {"leat._leat.Server", sizeof(leat_py_server_t), 0, Py_
 int leat_py_server_register(PyObject* module) {
   PyObject* type = PyType_FromSpec(&spec);
   if (!type) return -1;
+  if (PyModule_AddFunctions(module, functions)) {
+    Py_DECREF(type);
+    return -1;
+  }
   const int result = PyModule_AddObjectRef(module, "Server", type);
   Py_DECREF(type);
   return result;

@@ -3,13 +3,11 @@ JSON object, says which task of which cluster this process is."""
 from __future__ import annotations
 
 import copy
-import json
-import os
 
 from leat._export import export
 from leat._graph import message
 from leat._estimator import arguments
-from leat._train.server import ClusterSpec
+from leat._train import cluster_resolver
 
 USE_DEFAULT = object()
 
@@ -134,8 +132,8 @@ class RunConfig:
       save_checkpoints_steps = None
     elif save_checkpoints_steps is not None and save_checkpoints_secs is not None:
       raise ValueError('`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.')
-    environment = json.loads(os.environ.get('TF_CONFIG', '{}'))
-    self._init_cluster(environment)
+    environment, cluster_spec = cluster_resolver.read_tf_config()
+    self._init_cluster(environment, cluster_spec)
     values = locals()
     self._values = {name: values[name] for name in PROPERTIES}
     self._values['model_dir'] = self._model_dir(environment, model_dir)
@@ -156,8 +154,8 @@ class RunConfig:
                        'TF_CONFIG["model_dir"]: %s.\n' % (model_dir, other))
     return model_dir or other
 
-  def _init_cluster(self, environment):
-    self._cluster_spec = ClusterSpec(environment.get('cluster', {}))
+  def _init_cluster(self, environment, cluster_spec):
+    self._cluster_spec = cluster_spec
     self._service = environment.get('service')
     if self._service is not None and not isinstance(self._service, dict):
       raise TypeError('If "service" is set in TF_CONFIG, it must be a dict. Given %s' %

@@ -1,11 +1,14 @@
-// leat/cluster.h: events and figures of a server, and probes of a cluster.
+// leat/cluster.h: events and figures of a server, sources and probes of a cluster.
 #include "leat/cluster.h"
 
 #include <stdio.h>
 
 #include "capi/handles.h"
 #include "capi/server_handle.h"
+#include "cluster/cluster_source.h"
 #include "cluster/probe.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 
 // A copy of |text| with a NUL behind it, cut to the size of |room|.
 static const char* copy_text(leat_string_view_t text, char* room, size_t size) {
@@ -40,6 +43,48 @@ TF_Buffer* leat_server_metrics(TF_Server* server, TF_Status* status) {
   leat_string_builder_initialize(leat_allocator_system(), &out);
   leat_server_print_metrics(server->server, &out);
   return leat_capi_buffer_return(leat_ok_status(), &out, status);
+}
+
+static leat_status_t resolve(const char* source, char* job, size_t job_size, int* task,
+                             leat_string_builder_t* out) {
+  leat_cluster_place_t place;
+  LEAT_RETURN_IF_ERROR(leat_cluster_place_initialize(leat_string_view_from(source), &place));
+  leat_status_t status =
+      leat_message_encode(&leat_pb_cluster_def_descriptor, &place.cluster, out);
+  if (!status && place.job.size >= job_size) {
+    status = leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Reading a cluster failed: the job's name is '%.*s', must be shorter "
+                              "than %zu bytes",
+                              LEAT_SV_ARG(place.job), job_size);
+  } else {
+    copy_text(place.job, job, job_size);
+  }
+  *task = place.index;
+  leat_cluster_place_deinitialize(&place);
+  return status;
+}
+
+TF_Buffer* leat_cluster_resolve(const char* source, char* job, size_t job_size, int* task,
+                                TF_Status* status) {
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_status_t result = resolve(source, job, job_size, task, &out);
+  return leat_capi_buffer_return(result, &out, status);
+}
+
+TF_Buffer* leat_cluster_tf_config(const void* cluster_def, size_t size, const char* job, int task,
+                                  TF_Status* status) {
+  leat_string_builder_t out;
+  leat_arena_t arena;
+  leat_pb_cluster_def_t cluster;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t result =
+      leat_message_decode(&leat_pb_cluster_def_descriptor,
+                          leat_string_view_make(cluster_def, size), &arena, NULL, &cluster);
+  if (!result) leat_cluster_print_config(&cluster, leat_string_view_from(job), task, &out);
+  leat_arena_deinitialize(&arena);
+  return leat_capi_buffer_return(result, &out, status);
 }
 
 TF_Buffer* leat_cluster_doctor_json(const void* cluster_def, size_t size, int64_t load_bytes,

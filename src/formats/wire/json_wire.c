@@ -14,149 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/wire/utf8.h"
+#include "formats/wire/json_scanner.h"
 #include "formats/wire/wire.h"
 
 enum { MAX_DEPTH = 100 };
 
 typedef struct parser_s {
-  const char* begin;
-  const char* next;
-  const char* end;
+  leat_json_scanner_t in;
   int depth;
   leat_string_builder_t* out;
-  leat_string_builder_t text;  // of the last string
 } parser_t;
-
-// The message says at which byte reading stopped, since JSON often comes as one long line.
-static leat_status_t broken(const parser_t* p, const char* what) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Error while parsing JSON: %s at byte %zu", what,
-                          (size_t)(p->next - p->begin));
-}
-
-// ---- Tokens -------------------------------------------------------------------------------------
-
-// Skips blanks and returns the character that follows; 0 at the end. A NUL byte is not a blank,
-// although strchr finds it as the end of its list.
-static char peek(parser_t* p) {
-  while (p->next < p->end && strchr(" \t\r\n", *p->next) && *p->next) ++p->next;
-  return p->next < p->end ? *p->next : 0;
-}
-
-static bool take(parser_t* p, char c) {
-  if (peek(p) != c || p->next == p->end) return false;
-  ++p->next;
-  return true;
-}
-
-static bool take_word(parser_t* p, const char* word) {
-  size_t size = strlen(word);
-  peek(p);
-  if ((size_t)(p->end - p->next) < size || memcmp(p->next, word, size)) return false;
-  p->next += size;
-  return true;
-}
-
-// Reads the four hexadecimal digits of a UTF-16 code unit.
-static bool take_hex(parser_t* p, uint32_t* out_unit) {
-  uint32_t unit = 0;
-  if (p->end - p->next < 4) return false;
-  for (int i = 0; i < 4; ++i) {
-    char c = *p->next++;
-    uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                            : 16;
-    if (digit > 15) return false;
-    unit = unit << 4 | digit;
-  }
-  *out_unit = unit;
-  return true;
-}
-
-// Reads the four digits after "\u", and a second "\u" when they are the first half of a surrogate
-// pair, and appends the code point as UTF-8.
-static leat_status_t take_code_point(parser_t* p) {
-  uint32_t unit, low;
-  char bytes[4];
-  if (!take_hex(p, &unit)) return broken(p, "a broken \\u");
-  if (unit >= 0xd800 && unit < 0xdc00) {
-    bool pair = p->end - p->next >= 2 && p->next[0] == '\\' && p->next[1] == 'u';
-    if (pair) p->next += 2;
-    if (!pair || !take_hex(p, &low) || low < 0xdc00 || low > 0xdfff) {
-      return broken(p, "half a surrogate pair");
-    }
-    unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-  }
-  size_t size = leat_utf8_encode(unit, bytes);
-  if (size == 0) return broken(p, "an invalid code point");
-  leat_string_builder_append(&p->text, leat_string_view_make(bytes, size));
-  return leat_ok_status();
-}
-
-static leat_status_t take_escape(parser_t* p) {
-  static const char kFrom[] = "\"\\/bfnrt", kTo[] = "\"\\/\b\f\n\r\t";
-  char c = p->next < p->end ? *p->next++ : 0;
-  if (c == 'u') return take_code_point(p);
-  const char* found = c ? strchr(kFrom, c) : NULL;
-  if (!found) return broken(p, "an invalid escape");
-  leat_string_builder_append_char(&p->text, kTo[found - kFrom]);
-  return leat_ok_status();
-}
-
-// Reads a string into |p->text|, unescaped. It must be valid UTF-8.
-static leat_status_t take_string(parser_t* p) {
-  p->text.size = 0;
-  if (!take(p, '"')) return broken(p, "a string is expected");
-  for (;;) {
-    const char* from = p->next;
-    while (p->next < p->end && *p->next != '"' && *p->next != '\\' &&
-           (unsigned char)*p->next >= 0x20) {
-      ++p->next;
-    }
-    leat_string_builder_append(&p->text, leat_string_view_make(from, (size_t)(p->next - from)));
-    if (p->next == p->end || (unsigned char)*p->next < 0x20) {
-      return broken(p, "a string does not end");
-    }
-    if (*p->next++ == '"') break;
-    LEAT_RETURN_IF_ERROR(take_escape(p));
-  }
-  LEAT_RETURN_IF_ERROR(leat_status_clone(p->text.status));
-  bool valid = leat_utf8_is_valid(leat_string_builder_view(&p->text));
-  return valid ? leat_ok_status() : broken(p, "a string is not UTF-8");
-}
-
-static size_t skip_digits(parser_t* p) {
-  const char* from = p->next;
-  while (p->next < p->end && *p->next >= '0' && *p->next <= '9') ++p->next;
-  return (size_t)(p->next - from);
-}
-
-// The text of a number in JSON's grammar. A number in quotes is accepted as well, because JSON has
-// no NaN and no exact 64-bit integers.
-static leat_status_t take_number(parser_t* p, leat_string_view_t* out_text) {
-  if (peek(p) == '"') {
-    LEAT_RETURN_IF_ERROR(take_string(p));
-    *out_text = leat_string_builder_view(&p->text);
-    return leat_ok_status();
-  }
-  const char* from = p->next;
-  if (p->next < p->end && *p->next == '-') ++p->next;
-  bool leading_zero = p->next < p->end && *p->next == '0';
-  size_t digits = skip_digits(p);
-  bool valid = digits && !(leading_zero && digits > 1);
-  if (valid && p->next < p->end && *p->next == '.') {
-    ++p->next;
-    valid = skip_digits(p) > 0;
-  }
-  if (valid && p->next < p->end && (*p->next == 'e' || *p->next == 'E')) {
-    ++p->next;
-    if (p->next < p->end && (*p->next == '-' || *p->next == '+')) ++p->next;
-    valid = skip_digits(p) > 0;
-  }
-  *out_text = leat_string_view_make(from, (size_t)(p->next - from));
-  return valid ? leat_ok_status() : broken(p, "a number is expected");
-}
 
 // ---- Scalars ------------------------------------------------------------------------------------
 
@@ -188,8 +55,8 @@ static bool parse_fraction(leat_string_view_t text, double* out_value) {
 static leat_status_t put_fraction(parser_t* p, bool is_float) {
   leat_string_view_t text;
   double value;
-  LEAT_RETURN_IF_ERROR(take_number(p, &text));
-  if (!parse_fraction(text, &value)) return broken(p, "an invalid number");
+  LEAT_RETURN_IF_ERROR(leat_json_take_number(&p->in, &text));
+  if (!parse_fraction(text, &value)) return leat_json_broken(&p->in, "an invalid number");
   if (!is_float) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -198,7 +65,7 @@ static leat_status_t put_fraction(parser_t* p, bool is_float) {
   }
   float narrow = (float)value;
   uint32_t bits;
-  if (isinf(narrow) && !isinf(value)) return broken(p, "a number does not fit a float");
+  if (isinf(narrow) && !isinf(value)) return leat_json_broken(&p->in, "a number does not fit a float");
   memcpy(&bits, &narrow, sizeof bits);
   put_fixed(p, bits, 4);
   return leat_ok_status();
@@ -238,10 +105,10 @@ static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
                    kind == LEAT_FIELD_SFIXED32;
   leat_string_view_t text;
   uint64_t bits;
-  LEAT_RETURN_IF_ERROR(take_number(p, &text));
-  if (!parse_whole(text, !is_unsigned, &bits)) return broken(p, "an invalid whole number");
+  LEAT_RETURN_IF_ERROR(leat_json_take_number(&p->in, &text));
+  if (!parse_whole(text, !is_unsigned, &bits)) return leat_json_broken(&p->in, "an invalid whole number");
   bool fits = !is_narrow || (is_unsigned ? bits <= UINT32_MAX : (int64_t)bits == (int32_t)bits);
-  if (!fits) return broken(p, "a number does not fit 32 bits");
+  if (!fits) return leat_json_broken(&p->in, "a number does not fit 32 bits");
   if (kind == LEAT_FIELD_SINT32 || kind == LEAT_FIELD_SINT64) {
     // Zigzag: numbers near zero, of either sign, get short varints.
     bits = bits << 1 ^ (uint64_t)((int64_t)bits >> 63);
@@ -258,10 +125,10 @@ static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
 // extended, as for int32.
 static leat_status_t put_enum(parser_t* p, const leat_message_field_t* field) {
   int32_t number;
-  if (peek(p) != '"') return put_whole(p, field);
-  LEAT_RETURN_IF_ERROR(take_string(p));
-  if (!leat_enum_number(field->enumeration, leat_string_builder_view(&p->text), &number)) {
-    return broken(p, "an unknown enum value");
+  if (leat_json_peek(&p->in) != '"') return put_whole(p, field);
+  LEAT_RETURN_IF_ERROR(leat_json_take_string(&p->in));
+  if (!leat_enum_number(field->enumeration, leat_string_builder_view(&p->in.text), &number)) {
+    return leat_json_broken(&p->in, "an unknown enum value");
   }
   put_varint(p, (uint64_t)(int64_t)number);
   return leat_ok_status();
@@ -274,17 +141,17 @@ static int base64_digit(char c) {
   return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-// Decodes |p->text| in place, which is possible because the bytes are fewer than the digits. Both
+// Decodes |p->in.text| in place, which is possible because the bytes are fewer than the digits. Both
 // alphabets, with "+/" and with "-_", are accepted.
 static leat_status_t decode_base64(parser_t* p) {
-  char* text = p->text.data;
-  size_t size = p->text.size, used = 0;
+  char* text = p->in.text.data;
+  size_t size = p->in.text.size, used = 0;
   uint32_t bits = 0;
   int bit_count = 0;
   while (size && text[size - 1] == '=') --size;
   for (size_t i = 0; i < size; ++i) {
     int digit = base64_digit(text[i]);
-    if (digit < 0) return broken(p, "invalid base64");
+    if (digit < 0) return leat_json_broken(&p->in, "invalid base64");
     bits = bits << 6 | (uint32_t)digit;
     bit_count += 6;
     if (bit_count >= 8) {
@@ -292,22 +159,22 @@ static leat_status_t decode_base64(parser_t* p) {
       text[used++] = (char)(bits >> bit_count);
     }
   }
-  if (size % 4 == 1) return broken(p, "invalid base64");
-  p->text.size = used;
+  if (size % 4 == 1) return leat_json_broken(&p->in, "invalid base64");
+  p->in.text.size = used;
   return leat_ok_status();
 }
 
 static leat_status_t put_text(parser_t* p, bool is_bytes) {
-  LEAT_RETURN_IF_ERROR(take_string(p));
+  LEAT_RETURN_IF_ERROR(leat_json_take_string(&p->in));
   if (is_bytes) LEAT_RETURN_IF_ERROR(decode_base64(p));
-  put_varint(p, p->text.size);
-  leat_string_builder_append(p->out, leat_string_builder_view(&p->text));
+  put_varint(p, p->in.text.size);
+  leat_string_builder_append(p->out, leat_string_builder_view(&p->in.text));
   return leat_ok_status();
 }
 
 static leat_status_t put_bool(parser_t* p) {
-  bool yes = take_word(p, "true");
-  if (!yes && !take_word(p, "false")) return broken(p, "true or false is expected");
+  bool yes = leat_json_take_word(&p->in, "true");
+  if (!yes && !leat_json_take_word(&p->in, "false")) return leat_json_broken(&p->in, "true or false is expected");
   put_varint(p, yes);
   return leat_ok_status();
 }
@@ -359,25 +226,25 @@ static bool is_list_value(const leat_message_descriptor_t* descriptor) {
 // Writes the fields of a Value: the one whose kind the JSON has.
 static leat_status_t put_any(parser_t* p, const leat_message_descriptor_t* descriptor) {
   enum { NULL_VALUE = 1, NUMBER_VALUE = 2, STRING_VALUE = 3, BOOL_VALUE = 4 };
-  char c = peek(p);
-  if (take_word(p, "null")) {
+  char c = leat_json_peek(&p->in);
+  if (leat_json_take_word(&p->in, "null")) {
     put_varint(p, (uint64_t)NULL_VALUE << 3 | LEAT_WIRE_VARINT);
     put_varint(p, 0);
     return leat_ok_status();
   }
-  if (c == '{' || c == '[') return broken(p, "an object or a list is no supported value");
+  if (c == '{' || c == '[') return leat_json_broken(&p->in, "an object or a list is no supported value");
   return put_tagged(p, leat_message_find_field(descriptor, c == '"'               ? STRING_VALUE
                                                            : c == 't' || c == 'f' ? BOOL_VALUE
                                                                                   : NUMBER_VALUE));
 }
 
 static leat_status_t put_list(parser_t* p, const leat_message_field_t* field) {
-  if (!take(p, '[')) return broken(p, "'[' is expected");
-  if (take(p, ']')) return leat_ok_status();
+  if (!leat_json_take(&p->in, '[')) return leat_json_broken(&p->in, "'[' is expected");
+  if (leat_json_take(&p->in, ']')) return leat_ok_status();
   do {
     LEAT_RETURN_IF_ERROR(put_tagged(p, field));
-  } while (take(p, ','));
-  return take(p, ']') ? leat_ok_status() : broken(p, "']' is expected");
+  } while (leat_json_take(&p->in, ','));
+  return leat_json_take(&p->in, ']') ? leat_ok_status() : leat_json_broken(&p->in, "']' is expected");
 }
 
 // Writes an entry of a map. Its key is in quotes whatever its type is.
@@ -386,22 +253,22 @@ static leat_status_t put_entry(parser_t* p, const leat_message_field_t* field) {
                              *value = leat_message_find_field(field->message, 2);
   put_varint(p, (uint64_t)field->number << 3 | field->wire_type);
   size_t begin = p->out->size;
-  if (key->kind == LEAT_FIELD_BOOL) return broken(p, "keys that are bools are not supported");
+  if (key->kind == LEAT_FIELD_BOOL) return leat_json_broken(&p->in, "keys that are bools are not supported");
   LEAT_RETURN_IF_ERROR(put_tagged(p, key));
-  if (!take(p, ':')) return broken(p, "':' is expected");
+  if (!leat_json_take(&p->in, ':')) return leat_json_broken(&p->in, "':' is expected");
   LEAT_RETURN_IF_ERROR(put_tagged(p, value));
   close_message(p, begin);
   return leat_ok_status();
 }
 
 static leat_status_t put_map(parser_t* p, const leat_message_field_t* field) {
-  if (!take(p, '{')) return broken(p, "'{' is expected");
-  if (take(p, '}')) return leat_ok_status();
+  if (!leat_json_take(&p->in, '{')) return leat_json_broken(&p->in, "'{' is expected");
+  if (leat_json_take(&p->in, '}')) return leat_ok_status();
   do {
-    if (peek(p) != '"') return broken(p, "a key is expected");
+    if (leat_json_peek(&p->in) != '"') return leat_json_broken(&p->in, "a key is expected");
     LEAT_RETURN_IF_ERROR(put_entry(p, field));
-  } while (take(p, ','));
-  return take(p, '}') ? leat_ok_status() : broken(p, "'}' is expected");
+  } while (leat_json_take(&p->in, ','));
+  return leat_json_take(&p->in, '}') ? leat_ok_status() : leat_json_broken(&p->in, "'}' is expected");
 }
 
 // Whether |text| is |name| in camel case: "floatList" for "float_list".
@@ -445,14 +312,14 @@ static bool is_repeated(const leat_message_descriptor_t* descriptor,
 
 static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* descriptor,
                                uint64_t* seen) {
-  LEAT_RETURN_IF_ERROR(take_string(p));
-  const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->text));
-  if (!field) return broken(p, "an unknown field");
-  if (!take(p, ':')) return broken(p, "':' is expected");
+  LEAT_RETURN_IF_ERROR(leat_json_take_string(&p->in));
+  const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->in.text));
+  if (!field) return leat_json_broken(&p->in, "an unknown field");
+  if (!leat_json_take(&p->in, ':')) return leat_json_broken(&p->in, "':' is expected");
   // A null counts as an absent field, so that the field may still come with a value; a Value holds
   // it.
-  if (!is_value(field->message) && take_word(p, "null")) return leat_ok_status();
-  if (is_repeated(descriptor, field, *seen)) return broken(p, "a field comes twice");
+  if (!is_value(field->message) && leat_json_take_word(&p->in, "null")) return leat_ok_status();
+  if (is_repeated(descriptor, field, *seen)) return leat_json_broken(&p->in, "a field comes twice");
   *seen |= UINT64_C(1) << (field - descriptor->fields);
   if (field->label == LEAT_FIELD_MAP) return put_map(p, field);
   return field->label == LEAT_FIELD_SINGULAR ? put_tagged(p, field) : put_list(p, field);
@@ -460,13 +327,13 @@ static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* des
 
 static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor) {
   uint64_t seen = 0;
-  if (++p->depth > MAX_DEPTH) return broken(p, "messages are nested too deep");
-  if (!take(p, '{')) return broken(p, "'{' is expected");
-  if (!take(p, '}')) {
+  if (++p->depth > MAX_DEPTH) return leat_json_broken(&p->in, "messages are nested too deep");
+  if (!leat_json_take(&p->in, '{')) return leat_json_broken(&p->in, "'{' is expected");
+  if (!leat_json_take(&p->in, '}')) {
     do {
       LEAT_RETURN_IF_ERROR(put_field(p, descriptor, &seen));
-    } while (take(p, ','));
-    if (!take(p, '}')) return broken(p, "'}' is expected");
+    } while (leat_json_take(&p->in, ','));
+    if (!leat_json_take(&p->in, '}')) return leat_json_broken(&p->in, "'}' is expected");
   }
   --p->depth;
   return leat_ok_status();
@@ -480,13 +347,12 @@ static leat_status_t put_message(parser_t* p, const leat_message_descriptor_t* d
 
 leat_status_t leat_json_to_wire(const leat_message_descriptor_t* descriptor,
                                 leat_string_view_t json, leat_string_builder_t* out) {
-  const char* data = json.data ? json.data : "";
-  parser_t p = {.begin = data, .next = data, .end = data + json.size, .out = out};
-  leat_string_builder_initialize(out->allocator, &p.text);
+  parser_t p = {.out = out};
+  leat_json_scanner_initialize(json, out->allocator, &p.in);
   leat_status_t status = put_message(&p, descriptor);
-  peek(&p);
-  if (!status && p.next != p.end) status = broken(&p, "more text");
+  leat_json_peek(&p.in);
+  if (!status && p.in.next != p.in.end) status = leat_json_broken(&p.in, "more text");
   if (!status) status = leat_status_clone(out->status);
-  leat_string_builder_deinitialize(&p.text);
+  leat_json_scanner_deinitialize(&p.in);
   return status;
 }

@@ -3,12 +3,11 @@ of which cluster this process is; it may lack parts that tf.estimator wants."""
 from __future__ import annotations
 
 import copy
-import json
-import os
 
 from leat._export import export
 from leat._graph import message
 from leat._estimator import run_config as core
+from leat._train import cluster_resolver
 from leat._train.server import ClusterSpec
 
 
@@ -46,8 +45,7 @@ class RunConfig(core.RunConfig):
                session_creation_timeout_secs=7200):
     if save_checkpoints_secs is core.USE_DEFAULT:
       save_checkpoints_secs = 600 if save_checkpoints_steps is None else None
-    environment = json.loads(os.environ.get('TF_CONFIG') or '{}')
-    self._cluster_spec = ClusterSpec(environment.get('cluster', {}))
+    environment, self._cluster_spec = cluster_resolver.read_tf_config()
     task = environment.get('task', {})
     self._task_type, self._task_id = task.get('type'), int(task.get('index', 0))
     jobs = self._cluster_spec.as_dict()
