@@ -32,15 +32,15 @@ typedef struct cluster_place_s {
   int task;
 } cluster_place_t;
 
-// Reads |source|, "" for what the environment says. Complains for |command| where it cannot be read,
-// and returns the exit code.
+// Reads |source|, "" for what the environment says. Complains for |command| where it cannot be
+// read, and returns the exit code.
 int cluster_place_read(const char* command, const char* source, cluster_place_t* out_place);
 void cluster_place_free(cluster_place_t* place);
 // What the help of such a command says of sources.
 #define CLUSTER_SOURCE_HELP \
   "SOURCE is the cluster itself, 'JOB=HOST:PORT,...;JOB=...', or who knows it: file:PATH (such\n" \
-  "text or JSON), tf_config (the variable TF_CONFIG), slurm, mpi, or kubernetes, with options as\n" \
-  "in slurm:ps=1,port=2222 (leat/cluster.h lists them). An empty one, as none, asks the\n" \
+  "text or JSON), tf_config (the variable TF_CONFIG), slurm, mpi, or kubernetes, with options\n" \
+  "as in slurm:ps=1,port=2222 (leat/cluster.h lists them). An empty one, as none, asks the\n" \
   "environment: TF_CONFIG where it is set, else what mpirun or srun says.\n"
 
 // ---- Certificates -------------------------------------------------------------------------------

@@ -458,8 +458,8 @@ const command_t command_launch = {
     "are ended; when all workers are done, so are the parameter servers. The exit code is that of\n"
     "the chief, worker 0, or of the first task that failed.\n"
     "\n"
-    "With --cluster this process is one task of a cluster that somebody else starts. It becomes the\n"
-    "program, with the cluster and its task in TF_CONFIG.\n"
+    "With --cluster this process is one task of a cluster that somebody else starts. It becomes\n"
+    "the program, with the cluster and its task in TF_CONFIG.\n"
     "\n"
     CLUSTER_SOURCE_HELP
     "\n"

@@ -273,8 +273,8 @@ static int serve(const server_options_t* options, const message_t* def) {
 
 static int run(int argc, char** argv) {
   server_options_t options = {
-      .cluster = "", .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1, .status_port = -1,
-      .status_host = "localhost", .status_token = getenv("LEAT_STATUS_TOKEN")};
+      .cluster = "", .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1,
+      .status_port = -1, .status_host = "localhost", .status_token = getenv("LEAT_STATUS_TOKEN")};
   int code = read_arguments(argc, argv, &options);
   if (code == EXIT_OK) {
     message_t def = make_server_def(&options);
@@ -299,9 +299,10 @@ const command_t command_server = {
     CLUSTER_SOURCE_HELP
     "A source that knows it also says which job and task this is.\n"
     "\n"
-    "SIGINT or SIGTERM ends the server. With certificates calls are encrypted, and nobody is served who has none of the\n"
-    "cluster's authority. Without them whoever reaches the port may run graphs on it, so a task\n"
-    "whose address is not of this machine alone is refused without --allow-insecure.\n"
+    "SIGINT or SIGTERM ends the server. With certificates calls are encrypted, and nobody is\n"
+    "served who has none of the cluster's authority. Without them whoever reaches the port may\n"
+    "run graphs on it, so a task whose address is not of this machine alone is refused without\n"
+    "--allow-insecure.\n"
     "\n"
     "Options:\n"
     "  --cpus N       how many CPU devices the task has (1)\n"

@@ -68,7 +68,7 @@ TF_CAPI_EXPORT extern TF_Buffer* leat_server_metrics(TF_Server* server, TF_Statu
  *   file:PATH      a file of such text, where jobs may also stand on lines of their own and a '#'
  *                  begins a comment; or of JSON: that of TF_CONFIG, or its "cluster" alone
  *   tf_config      the variable TF_CONFIG, {"cluster": {"ps": ["a:2222"], ...}, "task": {"type":
- *                  "ps", "index": 0}}, as TensorFlow's programs and operators for Kubernetes have it
+ *                  "ps", "index": 0}}, as TensorFlow's programs and Kubernetes' operators have it
  *   slurm:OPTIONS  SLURM_STEP_NODELIST, SLURM_STEP_TASKS_PER_NODE, SLURM_PROCID and others, which
  *                  srun sets
  *   mpi:OPTIONS    OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK and the like, which mpirun sets

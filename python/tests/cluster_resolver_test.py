@@ -79,7 +79,8 @@ class SimpleAndUnionTest(unittest.TestCase):
       resolvers.SimpleClusterResolver(CLUSTER)
 
   def test_union(self):
-    simple = lambda cluster, **k: resolvers.SimpleClusterResolver(tf.train.ClusterSpec(cluster), **k)
+    simple = lambda cluster, **k: resolvers.SimpleClusterResolver(
+        tf.train.ClusterSpec(cluster), **k)
     first = simple({'worker': ['a:1', 'b:1']}, master='M', task_type='worker', task_id=0)
     union = resolvers.UnionResolver(first, simple({'worker': ['c:1'], 'ps': ['e:1']}))
     self.assertEqual(union.cluster_spec().as_dict(),

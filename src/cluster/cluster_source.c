@@ -17,11 +17,11 @@
 
 #include "base/file_system.h"
 #include "base/host.h"
-#include "cluster/cluster_reading.h"
+#include "cluster/source_reading.h"
 #include "formats/wire/json.h"
 #include "formats/wire/json_scanner.h"
 
-typedef leat_cluster_reading_t reading_t;
+typedef leat_source_t reading_t;
 
 // ---- Text ---------------------------------------------------------------------------------------
 
@@ -45,15 +45,17 @@ static leat_status_t read_text(reading_t* r, leat_string_view_t text) {
       if (addresses.size == 0) continue;
       const leat_string_view_t whole = addresses, job = leat_source_take_part(&addresses, '=');
       int index = tasks_of(r, job);
-      if (job.size == 0 || addresses.size == 0) return leat_cluster_reading_refuse(r, "a job", whole, TEXT_RULE);
+      if (job.size == 0 || addresses.size == 0) {
+        return leat_source_refuse(r, "a job", whole, TEXT_RULE);
+      }
       while (addresses.size > 0) {
         const leat_string_view_t address = leat_source_take_part(&addresses, ',');
-        if (address.size == 0) return leat_cluster_reading_refuse(r, "a job", whole, TEXT_RULE);
-        LEAT_RETURN_IF_ERROR(leat_cluster_reading_add(r, job, index++, address));
+        if (address.size == 0) return leat_source_refuse(r, "a job", whole, TEXT_RULE);
+        LEAT_RETURN_IF_ERROR(leat_source_add(r, job, index++, address));
       }
     }
   }
-  return r->count ? leat_ok_status() : leat_cluster_reading_refuse(r, "it", all, TEXT_RULE);
+  return r->count ? leat_ok_status() : leat_source_refuse(r, "it", all, TEXT_RULE);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -61,7 +63,7 @@ static leat_status_t read_text(reading_t* r, leat_string_view_t text) {
 static leat_status_t read_index(reading_t* r, leat_json_scanner_t* s, int* out_index) {
   leat_string_view_t text;
   LEAT_RETURN_IF_ERROR(leat_json_take_number(s, &text));
-  return leat_cluster_reading_number(r, "the index of a task", text, INT32_MAX, out_index);
+  return leat_source_number(r, "the index of a task", text, INT32_MAX, out_index);
 }
 
 // Reads the tasks of one job: a list of addresses, or an object from indices to addresses.
@@ -79,7 +81,7 @@ static leat_status_t read_job(reading_t* r, leat_json_scanner_t* s, leat_string_
       if (!leat_json_take(s, ':')) return leat_json_broken(s, "':' is expected");
     }
     LEAT_RETURN_IF_ERROR(leat_json_take_string(s));
-    LEAT_RETURN_IF_ERROR(leat_cluster_reading_add(r, job, index++, leat_string_builder_view(&s->text)));
+    LEAT_RETURN_IF_ERROR(leat_source_add(r, job, index++, leat_string_builder_view(&s->text)));
   } while (leat_json_take(s, ','));
   return leat_json_take(s, close) ? leat_ok_status() : leat_json_broken(s, "',' is expected");
 }
@@ -115,7 +117,7 @@ static leat_status_t read_task_member(reading_t* r, leat_json_scanner_t* s,
     int64_t index;
     LEAT_RETURN_IF_ERROR(leat_json_take_number(s, &text));
     if (!leat_string_view_to_int64(text, &index) || index != (int32_t)index) {
-      return leat_cluster_reading_refuse(r, "the index of this task", text, "be a number");
+      return leat_source_refuse(r, "the index of this task", text, "be a number");
     }
     place->index = (int)index;
     return leat_ok_status();
@@ -164,7 +166,7 @@ static leat_status_t read_file(reading_t* r, leat_string_view_t path) {
   if (leat_string_view_starts_with(leat_string_view_trim(whole), LEAT_SV("{"))) {
     status = read_json(r, whole, read_config_member);
     if (!status && r->count == 0) status = read_json(r, whole, read_job_member);
-    if (!status && r->count == 0) status = leat_cluster_reading_refuse(r, "it", LEAT_SV("{}"), "name tasks");
+    if (!status && r->count == 0) status = leat_source_refuse(r, "it", LEAT_SV("{}"), "name tasks");
   } else {
     status = read_text(r, whole);
   }
@@ -186,7 +188,7 @@ static leat_status_t read_kubernetes(reading_t* r, leat_string_view_t text) {
   LEAT_RETURN_IF_ERROR(leat_source_options_read(r, text, &options));
   const leat_string_view_t own = leat_source_first_variable(kPod, &pod_variable);
   if (options.service.size == 0 || options.count == 0) {
-    return leat_cluster_reading_refuse(r, "it", text, "be like 'ps=1,worker=2,service=NAME'");
+    return leat_source_refuse(r, "it", text, "be like 'ps=1,worker=2,service=NAME'");
   }
   for (int i = 0; i < options.count; ++i) {
     const leat_string_view_t job = options.counts[i].job;
@@ -198,7 +200,7 @@ static leat_status_t read_kubernetes(reading_t* r, leat_string_view_t text) {
           &r->place->arena, &address, "%.*s.%.*s%s%.*s:%d", LEAT_SV_ARG(pod),
           LEAT_SV_ARG(options.service), options.domain.size ? "." : "",
           LEAT_SV_ARG(options.domain), options.port ? options.port : KUBERNETES_PORT));
-      LEAT_RETURN_IF_ERROR(leat_cluster_reading_add(r, job, k, address));
+      LEAT_RETURN_IF_ERROR(leat_source_add(r, job, k, address));
       if (!leat_string_view_equal(pod, own)) continue;
       r->place->job = r->entries[r->count - 1].job;
       r->place->index = k;
@@ -210,7 +212,7 @@ static leat_status_t read_kubernetes(reading_t* r, leat_string_view_t text) {
 // ---- Sources ------------------------------------------------------------------------------------
 
 static leat_status_t read_tf_config_source(reading_t* r, leat_string_view_t options) {
-  if (options.size) return leat_cluster_reading_refuse(r, "an option", options, "not be there");
+  if (options.size) return leat_source_refuse(r, "an option", options, "not be there");
   return read_tf_config(r);
 }
 

@@ -40,16 +40,18 @@ static leat_status_t add_host(expansion_t* e, leat_string_view_t host) {
   return leat_arena_copy_string(e->arena, host, &e->hosts[e->count++]);
 }
 
-// Takes the part of |list| before the first comma that is in no bracket.
-static leat_string_view_t take_item(leat_string_view_t* list, char separator) {
+// Takes the part of |list| before the first comma that is in no bracket. Returns whether there was
+// a comma, behind which another part must come.
+static bool take_item(leat_string_view_t* list, leat_string_view_t* out_item) {
   int depth = 0;
   size_t size = 0;
-  for (; size < list->size && !(list->data[size] == separator && depth == 0); ++size) {
+  for (; size < list->size && !(list->data[size] == ',' && depth == 0); ++size) {
     depth += (list->data[size] == '[') - (list->data[size] == ']');
   }
-  const leat_string_view_t item = leat_string_view_make(list->data, size);
-  *list = leat_string_view_from_index(*list, size + (size < list->size));
-  return item;
+  const bool has_more = size < list->size;
+  *out_item = leat_string_view_make(list->data, size);
+  *list = leat_string_view_from_index(*list, size + has_more);
+  return has_more;
 }
 
 // Reads digits alone: a sign or blanks would be part of no host's name.
@@ -76,8 +78,9 @@ static leat_status_t expand(expansion_t* e, leat_string_view_t prefix, leat_stri
   }
   leat_string_view_t ranges = leat_string_view_make(rest.data + open + 1, close - open - 1);
   const leat_string_view_t behind = leat_string_view_from_index(rest, close + 1);
-  do {
-    const leat_string_view_t range = take_item(&ranges, ',');
+  for (bool has_more = true; has_more;) {
+    leat_string_view_t range;
+    has_more = take_item(&ranges, &range);
     const size_t dash = leat_string_view_find(range, '-');
     const leat_string_view_t first = {range.data, dash == SIZE_MAX ? range.size : dash};
     const leat_string_view_t last =
@@ -92,18 +95,18 @@ static leat_status_t expand(expansion_t* e, leat_string_view_t prefix, leat_stri
                                             (int)open, rest.data, (int)first.size, (int)i));
       LEAT_RETURN_IF_ERROR(expand(e, name, behind, brackets + 1));
     }
-  } while (ranges.size > 0);
+  }
   return leat_ok_status();
 }
 
 leat_status_t leat_host_list_expand(leat_string_view_t list, size_t most, leat_arena_t* arena,
                                     leat_string_view_t** out_hosts, size_t* out_count) {
   expansion_t e = {.arena = arena, .list = list, .most = most};
-  if (list.size == 0) return broken(list, "name a host");
-  do {
-    const leat_string_view_t item = take_item(&list, ',');
+  for (bool has_more = true; has_more;) {
+    leat_string_view_t item;
+    has_more = take_item(&list, &item);
     LEAT_RETURN_IF_ERROR(expand(&e, LEAT_SV(""), item, 0));
-  } while (list.size > 0);
+  }
   *out_hosts = e.hosts;
   *out_count = e.count;
   return leat_ok_status();
@@ -119,9 +122,10 @@ leat_status_t leat_task_counts_expand(leat_string_view_t list, size_t count, siz
                                       int* out_counts) {
   const leat_string_view_t all = list;
   size_t filled = 0, sum = 0;
-  do {
-    leat_string_view_t item = take_item(&list, ',');
+  for (bool has_more = true; has_more;) {
+    leat_string_view_t item;
     int64_t tasks, times = 1;
+    has_more = take_item(&list, &item);
     const size_t open = leat_string_view_find(item, '(');
     if (open != SIZE_MAX) {
       leat_string_view_t behind = leat_string_view_from_index(item, open + 1);
@@ -136,7 +140,7 @@ leat_status_t leat_task_counts_expand(leat_string_view_t list, size_t count, siz
     }
     if ((size_t)times > count - filled) return broken_counts(all, "be one for each host");
     while (times-- > 0) out_counts[filled++] = (int)tasks;
-  } while (list.size > 0);
+  }
   for (; filled < count; ++filled) out_counts[filled] = out_counts[filled - 1];
   for (size_t i = 0; i < count; ++i) sum += (size_t)out_counts[i];
   return sum <= most ? leat_ok_status() : broken_counts(all, "be fewer");

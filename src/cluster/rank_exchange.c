@@ -1,8 +1,8 @@
 // The exchange of addresses between the processes that mpirun started. MPI tells a process its
 // number and how many there are, but not where the others run: that depends on the host list and on
 // how ranks are mapped to it, which only the launcher knows. So each process must tell the others.
-// The MPI library and PMIx could carry that, but each is a library of one vendor with a version that
-// must fit the launcher's; a folder that all see is there wherever mpirun finds the program.
+// The MPI library and PMIx could carry that, but each is a library of one vendor, with a version
+// that must fit the launcher's; a folder that all see is there wherever mpirun finds the program.
 //
 //   rank 1 ── FOLDER/leat-RUN.1 ──┐                      ┌─▶ rank 1
 //   rank 2 ── FOLDER/leat-RUN.2 ──┼─▶ rank 0 ── FOLDER/leat-RUN ──┼─▶ rank 2

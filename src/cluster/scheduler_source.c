@@ -1,5 +1,5 @@
 // Clusters of the processes that Slurm and MPI started. Both number the processes, and the options
-// say which of them are of which job (cluster_reading.h). Where the others run is told by Slurm, in
+// say which of them are of which job (source_reading.h). Where the others run is told by Slurm, in
 // a list of hosts with the number of processes on each; the way in which numbers were given to
 // places on hosts is told too, and two ways are known here:
 //
@@ -14,20 +14,20 @@
 #include <stdio.h>
 
 #include "base/host.h"
-#include "cluster/cluster_reading.h"
+#include "cluster/source_reading.h"
 #include "cluster/host_list.h"
 #include "cluster/rank_exchange.h"
 
 enum { FIRST_PORT = 8888, EXCHANGE_TIMEOUT_S = 60 };
 
-typedef leat_cluster_reading_t reading_t;
+typedef leat_source_t reading_t;
 
 static leat_status_t print_address(reading_t* r, leat_string_view_t host, int port,
                                    leat_string_view_t* out_address) {
   char text[16];
   snprintf(text, sizeof text, "%d", port);
   if (port > 65535) {
-    return leat_cluster_reading_refuse(r, "a port", leat_string_view_from(text),
+    return leat_source_refuse(r, "a port", leat_string_view_from(text),
                                        "be at most 65535");
   }
   return leat_arena_print(&r->place->arena, out_address, "%.*s:%s", LEAT_SV_ARG(host), text);
@@ -88,7 +88,7 @@ static leat_status_t lay_out(reading_t* r, layout_t* layout) {
   const leat_string_view_t way = leat_source_variable("SLURM_DISTRIBUTION");
   const bool is_cyclic = leat_string_view_starts_with(way, LEAT_SV("cyclic"));
   if (way.size && !is_cyclic && !leat_string_view_starts_with(way, LEAT_SV("block"))) {
-    return leat_cluster_reading_refuse(r, "SLURM_DISTRIBUTION", way,
+    return leat_source_refuse(r, "SLURM_DISTRIBUTION", way,
                                        "begin with block or cyclic (srun --distribution)");
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->place->arena, (size_t)layout->size + 1, &layout->node));
@@ -118,7 +118,7 @@ static leat_status_t find_own(reading_t* r, const layout_t* layout, int* out_ran
     return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(
-      leat_cluster_reading_number(r, "SLURM_PROCID", rank, layout->size - 1, out_rank));
+      leat_source_number(r, "SLURM_PROCID", rank, layout->size - 1, out_rank));
   const struct {
     const char* name;
     leat_string_view_t text;
@@ -128,12 +128,12 @@ static leat_status_t find_own(reading_t* r, const layout_t* layout, int* out_ran
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kPlaces); ++i) {
     char rule[96];
     if (kPlaces[i].text.size == 0) continue;
-    LEAT_RETURN_IF_ERROR(leat_cluster_reading_number(r, kPlaces[i].name, kPlaces[i].text,
+    LEAT_RETURN_IF_ERROR(leat_source_number(r, kPlaces[i].name, kPlaces[i].text,
                                                      LEAT_CLUSTER_MOST_TASKS, &number));
     if (number == kPlaces[i].expected) continue;
     snprintf(rule, sizeof rule, "be %d for process %d by the lists of nodes and tasks",
              kPlaces[i].expected, *out_rank);
-    return leat_cluster_reading_refuse(r, kPlaces[i].name, kPlaces[i].text, rule);
+    return leat_source_refuse(r, kPlaces[i].name, kPlaces[i].text, rule);
   }
   return leat_ok_status();
 }
@@ -153,7 +153,7 @@ leat_status_t leat_source_read_slurm(reading_t* r, leat_string_view_t text) {
         r, layout.hosts[layout.node[i]],
         (options.port ? options.port : FIRST_PORT) + layout.local[i], &addresses[i]));
   }
-  return leat_cluster_reading_deal(r, &options, addresses, layout.size, rank);
+  return leat_source_deal(r, &options, addresses, layout.size, rank);
 }
 
 // ---- MPI ----------------------------------------------------------------------------------------
@@ -183,14 +183,14 @@ static leat_status_t exchange(reading_t* r, const leat_source_options_t* options
       .size = size,
       .timeout_ms = INT64_C(1000) * (options->timeout_s ? options->timeout_s : EXCHANGE_TIMEOUT_S)};
   if (options->folder.size == 0 || exchange.run.size == 0) {
-    return leat_cluster_reading_refuse(
+    return leat_source_refuse(
         r, options->folder.size ? "option run" : "option folder", LEAT_SV(""),
         options->folder.size ? "be a name, since no variable tells this run from others"
                              : "be a folder that all processes see: they run on several machines "
                                "and must tell each other where");
   }
   const leat_string_view_t text = leat_source_first_variable(kLocals, &name);
-  if (text.size) LEAT_RETURN_IF_ERROR(leat_cluster_reading_number(r, name, text, size - 1, &local));
+  if (text.size) LEAT_RETURN_IF_ERROR(leat_source_number(r, name, text, size - 1, &local));
   leat_host_name(host, sizeof host);
   LEAT_RETURN_IF_ERROR(print_address(r, leat_string_view_from(host),
                                      (options->port ? options->port : FIRST_PORT) + local,
@@ -215,14 +215,14 @@ leat_status_t leat_source_read_mpi(reading_t* r, leat_string_view_t text) {
   const char* size_name;
   const leat_string_view_t size_text = leat_source_first_variable(kSizes, &size_name);
   if (!size && size_text.size) {
-    LEAT_RETURN_IF_ERROR(leat_cluster_reading_number(r, size_name, size_text,
+    LEAT_RETURN_IF_ERROR(leat_source_number(r, size_name, size_text,
                                                      LEAT_CLUSTER_MOST_TASKS, &size));
   }
   if (size < 1) {
-    return leat_cluster_reading_refuse(r, "the number of processes", size_text,
+    return leat_source_refuse(r, "the number of processes", size_text,
                                        "be above 0: size=NUMBER, where no variable tells it");
   }
-  LEAT_RETURN_IF_ERROR(leat_cluster_reading_number(r, name, rank_text, size - 1, &rank));
+  LEAT_RETURN_IF_ERROR(leat_source_number(r, name, rank_text, size - 1, &rank));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->place->arena, (size_t)size, &addresses));
   const bool is_here = leat_string_view_equal(
       leat_source_variable("OMPI_COMM_WORLD_LOCAL_SIZE"), size_text);
@@ -235,5 +235,5 @@ leat_status_t leat_source_read_mpi(reading_t* r, leat_string_view_t text) {
                                          &addresses[i]));
     }
   }
-  return leat_cluster_reading_deal(r, &options, addresses, size, rank);
+  return leat_source_deal(r, &options, addresses, size, rank);
 }

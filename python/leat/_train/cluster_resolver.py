@@ -107,8 +107,8 @@ class SimpleClusterResolver(ClusterResolver):
 
 
 def _merge(specs):
-  """One ClusterSpec of several. Lists of a job are joined; once one is a dict, all are, and no index
-  may come twice."""
+  """One ClusterSpec of several. Lists of a job are joined; once one is a dict, all are, and no
+  index may come twice."""
   lists, sparse = {}, set()
   for spec in specs:
     for job, tasks in spec.as_dict().items():
@@ -130,7 +130,8 @@ def _merge(specs):
   return ClusterSpec(merged)
 
 
-@export('distribute.cluster_resolver.UnionResolver', 'contrib.cluster_resolver.UnionClusterResolver')
+@export('distribute.cluster_resolver.UnionResolver',
+        'contrib.cluster_resolver.UnionClusterResolver')
 class UnionResolver(ClusterResolver):
   """The clusters of several resolvers as one. All else is the first one's."""
 

@@ -1,9 +1,9 @@
 // Reads the tokens of JSON by RFC 8259's grammar. Strings are unescaped into one buffer, whole runs
 // of plain characters at a time, and must be valid UTF-8 afterwards; a pair of surrogates becomes
 // the one character that it stands for. Numbers are given as they are written, so that no digit is
-// lost, and who wants one reads it. Text that breaks the grammar gets INVALID_ARGUMENT with the byte
-// at which reading stopped. A value that nobody wants is passed over by recursion of bounded depth,
-// so that hostile text cannot overflow the stack.
+// lost, and who wants one reads it. Text that breaks the grammar gets INVALID_ARGUMENT, with the
+// byte at which reading stopped. A value that nobody wants is passed over by recursion of bounded
+// depth, so that hostile text cannot overflow the stack.
 #include "formats/wire/json_scanner.h"
 
 #include <string.h>

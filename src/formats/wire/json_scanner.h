@@ -1,6 +1,6 @@
-// The tokens of JSON, read from front to back. Who reads a JSON text (json_wire.c, for messages; the
-// cluster room, for TF_CONFIG) asks for what may come next, and nothing of the text is kept but the
-// string that was read last.
+// The tokens of JSON, read from front to back. Who reads a JSON text (json_wire.c, for messages;
+// the cluster room, for TF_CONFIG) asks for what may come next, and nothing of the text is kept but
+// the string that was read last.
 #ifndef LEAT_FORMATS_WIRE_JSON_SCANNER_H_
 #define LEAT_FORMATS_WIRE_JSON_SCANNER_H_
 
@@ -19,7 +19,7 @@ void leat_json_scanner_initialize(leat_string_view_t json, leat_allocator_t* all
 void leat_json_scanner_deinitialize(leat_json_scanner_t* scanner);
 
 // INVALID_ARGUMENT that says |what| is wrong, and at which byte.
-leat_status_t leat_json_broken(const leat_json_scanner_t* s, const char* what);
+LEAT_MUST_USE leat_status_t leat_json_broken(const leat_json_scanner_t* s, const char* what);
 // Skips blanks and returns the character that follows; 0 at the end.
 char leat_json_peek(leat_json_scanner_t* s);
 // Skips blanks, and |c| or |word| where it follows.

@@ -25,6 +25,10 @@ typedef struct parser_s {
   leat_string_builder_t* out;
 } parser_t;
 
+static leat_status_t broken(const parser_t* p, const char* what) {
+  return leat_json_broken(&p->in, what);
+}
+
 // ---- Scalars ------------------------------------------------------------------------------------
 
 static void put_varint(parser_t* p, uint64_t value) {
@@ -56,7 +60,7 @@ static leat_status_t put_fraction(parser_t* p, bool is_float) {
   leat_string_view_t text;
   double value;
   LEAT_RETURN_IF_ERROR(leat_json_take_number(&p->in, &text));
-  if (!parse_fraction(text, &value)) return leat_json_broken(&p->in, "an invalid number");
+  if (!parse_fraction(text, &value)) return broken(p, "an invalid number");
   if (!is_float) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -65,7 +69,7 @@ static leat_status_t put_fraction(parser_t* p, bool is_float) {
   }
   float narrow = (float)value;
   uint32_t bits;
-  if (isinf(narrow) && !isinf(value)) return leat_json_broken(&p->in, "a number does not fit a float");
+  if (isinf(narrow) && !isinf(value)) return broken(p, "a number does not fit a float");
   memcpy(&bits, &narrow, sizeof bits);
   put_fixed(p, bits, 4);
   return leat_ok_status();
@@ -106,9 +110,9 @@ static leat_status_t put_whole(parser_t* p, const leat_message_field_t* field) {
   leat_string_view_t text;
   uint64_t bits;
   LEAT_RETURN_IF_ERROR(leat_json_take_number(&p->in, &text));
-  if (!parse_whole(text, !is_unsigned, &bits)) return leat_json_broken(&p->in, "an invalid whole number");
+  if (!parse_whole(text, !is_unsigned, &bits)) return broken(p, "an invalid whole number");
   bool fits = !is_narrow || (is_unsigned ? bits <= UINT32_MAX : (int64_t)bits == (int32_t)bits);
-  if (!fits) return leat_json_broken(&p->in, "a number does not fit 32 bits");
+  if (!fits) return broken(p, "a number does not fit 32 bits");
   if (kind == LEAT_FIELD_SINT32 || kind == LEAT_FIELD_SINT64) {
     // Zigzag: numbers near zero, of either sign, get short varints.
     bits = bits << 1 ^ (uint64_t)((int64_t)bits >> 63);
@@ -128,7 +132,7 @@ static leat_status_t put_enum(parser_t* p, const leat_message_field_t* field) {
   if (leat_json_peek(&p->in) != '"') return put_whole(p, field);
   LEAT_RETURN_IF_ERROR(leat_json_take_string(&p->in));
   if (!leat_enum_number(field->enumeration, leat_string_builder_view(&p->in.text), &number)) {
-    return leat_json_broken(&p->in, "an unknown enum value");
+    return broken(p, "an unknown enum value");
   }
   put_varint(p, (uint64_t)(int64_t)number);
   return leat_ok_status();
@@ -141,7 +145,7 @@ static int base64_digit(char c) {
   return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-// Decodes |p->in.text| in place, which is possible because the bytes are fewer than the digits. Both
+// Decodes the string in place, which is possible because the bytes are fewer than the digits. Both
 // alphabets, with "+/" and with "-_", are accepted.
 static leat_status_t decode_base64(parser_t* p) {
   char* text = p->in.text.data;
@@ -151,7 +155,7 @@ static leat_status_t decode_base64(parser_t* p) {
   while (size && text[size - 1] == '=') --size;
   for (size_t i = 0; i < size; ++i) {
     int digit = base64_digit(text[i]);
-    if (digit < 0) return leat_json_broken(&p->in, "invalid base64");
+    if (digit < 0) return broken(p, "invalid base64");
     bits = bits << 6 | (uint32_t)digit;
     bit_count += 6;
     if (bit_count >= 8) {
@@ -159,7 +163,7 @@ static leat_status_t decode_base64(parser_t* p) {
       text[used++] = (char)(bits >> bit_count);
     }
   }
-  if (size % 4 == 1) return leat_json_broken(&p->in, "invalid base64");
+  if (size % 4 == 1) return broken(p, "invalid base64");
   p->in.text.size = used;
   return leat_ok_status();
 }
@@ -174,7 +178,7 @@ static leat_status_t put_text(parser_t* p, bool is_bytes) {
 
 static leat_status_t put_bool(parser_t* p) {
   bool yes = leat_json_take_word(&p->in, "true");
-  if (!yes && !leat_json_take_word(&p->in, "false")) return leat_json_broken(&p->in, "true or false is expected");
+  if (!yes && !leat_json_take_word(&p->in, "false")) return broken(p, "true or false is expected");
   put_varint(p, yes);
   return leat_ok_status();
 }
@@ -232,19 +236,19 @@ static leat_status_t put_any(parser_t* p, const leat_message_descriptor_t* descr
     put_varint(p, 0);
     return leat_ok_status();
   }
-  if (c == '{' || c == '[') return leat_json_broken(&p->in, "an object or a list is no supported value");
+  if (c == '{' || c == '[') return broken(p, "an object or a list is no supported value");
   return put_tagged(p, leat_message_find_field(descriptor, c == '"'               ? STRING_VALUE
                                                            : c == 't' || c == 'f' ? BOOL_VALUE
                                                                                   : NUMBER_VALUE));
 }
 
 static leat_status_t put_list(parser_t* p, const leat_message_field_t* field) {
-  if (!leat_json_take(&p->in, '[')) return leat_json_broken(&p->in, "'[' is expected");
+  if (!leat_json_take(&p->in, '[')) return broken(p, "'[' is expected");
   if (leat_json_take(&p->in, ']')) return leat_ok_status();
   do {
     LEAT_RETURN_IF_ERROR(put_tagged(p, field));
   } while (leat_json_take(&p->in, ','));
-  return leat_json_take(&p->in, ']') ? leat_ok_status() : leat_json_broken(&p->in, "']' is expected");
+  return leat_json_take(&p->in, ']') ? leat_ok_status() : broken(p, "']' is expected");
 }
 
 // Writes an entry of a map. Its key is in quotes whatever its type is.
@@ -253,22 +257,22 @@ static leat_status_t put_entry(parser_t* p, const leat_message_field_t* field) {
                              *value = leat_message_find_field(field->message, 2);
   put_varint(p, (uint64_t)field->number << 3 | field->wire_type);
   size_t begin = p->out->size;
-  if (key->kind == LEAT_FIELD_BOOL) return leat_json_broken(&p->in, "keys that are bools are not supported");
+  if (key->kind == LEAT_FIELD_BOOL) return broken(p, "keys that are bools are not supported");
   LEAT_RETURN_IF_ERROR(put_tagged(p, key));
-  if (!leat_json_take(&p->in, ':')) return leat_json_broken(&p->in, "':' is expected");
+  if (!leat_json_take(&p->in, ':')) return broken(p, "':' is expected");
   LEAT_RETURN_IF_ERROR(put_tagged(p, value));
   close_message(p, begin);
   return leat_ok_status();
 }
 
 static leat_status_t put_map(parser_t* p, const leat_message_field_t* field) {
-  if (!leat_json_take(&p->in, '{')) return leat_json_broken(&p->in, "'{' is expected");
+  if (!leat_json_take(&p->in, '{')) return broken(p, "'{' is expected");
   if (leat_json_take(&p->in, '}')) return leat_ok_status();
   do {
-    if (leat_json_peek(&p->in) != '"') return leat_json_broken(&p->in, "a key is expected");
+    if (leat_json_peek(&p->in) != '"') return broken(p, "a key is expected");
     LEAT_RETURN_IF_ERROR(put_entry(p, field));
   } while (leat_json_take(&p->in, ','));
-  return leat_json_take(&p->in, '}') ? leat_ok_status() : leat_json_broken(&p->in, "'}' is expected");
+  return leat_json_take(&p->in, '}') ? leat_ok_status() : broken(p, "'}' is expected");
 }
 
 // Whether |text| is |name| in camel case: "floatList" for "float_list".
@@ -314,12 +318,12 @@ static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* des
                                uint64_t* seen) {
   LEAT_RETURN_IF_ERROR(leat_json_take_string(&p->in));
   const leat_message_field_t* field = find_field(descriptor, leat_string_builder_view(&p->in.text));
-  if (!field) return leat_json_broken(&p->in, "an unknown field");
-  if (!leat_json_take(&p->in, ':')) return leat_json_broken(&p->in, "':' is expected");
+  if (!field) return broken(p, "an unknown field");
+  if (!leat_json_take(&p->in, ':')) return broken(p, "':' is expected");
   // A null counts as an absent field, so that the field may still come with a value; a Value holds
   // it.
   if (!is_value(field->message) && leat_json_take_word(&p->in, "null")) return leat_ok_status();
-  if (is_repeated(descriptor, field, *seen)) return leat_json_broken(&p->in, "a field comes twice");
+  if (is_repeated(descriptor, field, *seen)) return broken(p, "a field comes twice");
   *seen |= UINT64_C(1) << (field - descriptor->fields);
   if (field->label == LEAT_FIELD_MAP) return put_map(p, field);
   return field->label == LEAT_FIELD_SINGULAR ? put_tagged(p, field) : put_list(p, field);
@@ -327,13 +331,13 @@ static leat_status_t put_field(parser_t* p, const leat_message_descriptor_t* des
 
 static leat_status_t put_fields(parser_t* p, const leat_message_descriptor_t* descriptor) {
   uint64_t seen = 0;
-  if (++p->depth > MAX_DEPTH) return leat_json_broken(&p->in, "messages are nested too deep");
-  if (!leat_json_take(&p->in, '{')) return leat_json_broken(&p->in, "'{' is expected");
+  if (++p->depth > MAX_DEPTH) return broken(p, "messages are nested too deep");
+  if (!leat_json_take(&p->in, '{')) return broken(p, "'{' is expected");
   if (!leat_json_take(&p->in, '}')) {
     do {
       LEAT_RETURN_IF_ERROR(put_field(p, descriptor, &seen));
     } while (leat_json_take(&p->in, ','));
-    if (!leat_json_take(&p->in, '}')) return leat_json_broken(&p->in, "'}' is expected");
+    if (!leat_json_take(&p->in, '}')) return broken(p, "'}' is expected");
   }
   --p->depth;
   return leat_ok_status();

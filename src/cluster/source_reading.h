@@ -1,7 +1,7 @@
 // A cluster that is being read from a source: the tasks so far, and what readers ask of options and
 // of the environment.
-#ifndef LEAT_CLUSTER_CLUSTER_READING_H_
-#define LEAT_CLUSTER_CLUSTER_READING_H_
+#ifndef LEAT_CLUSTER_SOURCE_READING_H_
+#define LEAT_CLUSTER_SOURCE_READING_H_
 
 #include "cluster/cluster_source.h"
 
@@ -10,22 +10,22 @@ typedef struct leat_cluster_entry_s {
   int index;
 } leat_cluster_entry_t;
 
-typedef struct leat_cluster_reading_s {
+typedef struct leat_source_s {
   leat_cluster_place_t* place;
   leat_string_view_t from;  // for messages: "TF_CONFIG", "Slurm"
   leat_cluster_entry_t* entries;
   size_t count, capacity;
-} leat_cluster_reading_t;
+} leat_source_t;
 
 // INVALID_ARGUMENT: "Reading the cluster from X failed: <what> is '<value>', must <rule>".
-leat_status_t leat_cluster_reading_refuse(const leat_cluster_reading_t* r, const char* what,
+LEAT_MUST_USE leat_status_t leat_source_refuse(const leat_source_t* r, const char* what,
                                           leat_string_view_t value, const char* rule);
 // Adds a task; the texts are copied.
-LEAT_MUST_USE leat_status_t leat_cluster_reading_add(leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_add(leat_source_t* r,
                                                      leat_string_view_t job, int index,
                                                      leat_string_view_t address);
 // |text| as a number from 0 to |most|; |name| is for the message.
-LEAT_MUST_USE leat_status_t leat_cluster_reading_number(const leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_number(const leat_source_t* r,
                                                         const char* name, leat_string_view_t text,
                                                         int64_t most, int* out_number);
 
@@ -49,12 +49,12 @@ typedef struct leat_source_options_s {
   int port, size, timeout_s;  // 0: not given
   leat_string_view_t service, domain, name, folder, run, tasks_per_node;
 } leat_source_options_t;
-LEAT_MUST_USE leat_status_t leat_source_options_read(const leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_options_read(const leat_source_t* r,
                                                      leat_string_view_t text,
                                                      leat_source_options_t* out_options);
 // Gives the processes at |addresses|, by number, to jobs as the options count them, and notes which
 // of them is process |rank|, this one; below 0: none.
-LEAT_MUST_USE leat_status_t leat_cluster_reading_deal(leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_deal(leat_source_t* r,
                                                       const leat_source_options_t* options,
                                                       const leat_string_view_t* addresses,
                                                       int size, int rank);
@@ -62,12 +62,12 @@ LEAT_MUST_USE leat_status_t leat_cluster_reading_deal(leat_cluster_reading_t* r,
 // ---- Readers ------------------------------------------------------------------------------------
 // |options| is the text behind the name of the source.
 
-LEAT_MUST_USE leat_status_t leat_source_read_slurm(leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_read_slurm(leat_source_t* r,
                                                    leat_string_view_t options);
-LEAT_MUST_USE leat_status_t leat_source_read_mpi(leat_cluster_reading_t* r,
+LEAT_MUST_USE leat_status_t leat_source_read_mpi(leat_source_t* r,
                                                  leat_string_view_t options);
 // Whether this process was started by the MPI launcher mpirun, or is in a job of Slurm's.
 bool leat_source_is_mpirun(void);
 bool leat_source_is_slurm(void);
 
-#endif  // LEAT_CLUSTER_CLUSTER_READING_H_
+#endif  // LEAT_CLUSTER_SOURCE_READING_H_

@@ -5,7 +5,7 @@
 // who is left is a worker. TensorFlow's SlurmClusterResolver does the same, so that tasks of both
 // kinds which one srun started find each other. Texts are copied into the arena of the place, so
 // that variables and files may change while it lives.
-#include "cluster/cluster_reading.h"
+#include "cluster/source_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,18 +13,18 @@
 #include "base/host.h"
 #include "cluster/cluster_source.h"
 
-leat_status_t leat_cluster_reading_refuse(const leat_cluster_reading_t* r, const char* what, leat_string_view_t value,
+leat_status_t leat_source_refuse(const leat_source_t* r, const char* what, leat_string_view_t value,
                            const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Reading the cluster from %.*s failed: %s is '%.*s', must %s",
                           LEAT_SV_ARG(r->from), what, LEAT_SV_ARG(value), rule);
 }
 
-leat_status_t leat_cluster_reading_add(leat_cluster_reading_t* r, leat_string_view_t job, int index,
+leat_status_t leat_source_add(leat_source_t* r, leat_string_view_t job, int index,
                          leat_string_view_t address) {
   leat_arena_t* arena = &r->place->arena;
   if (r->count == LEAT_CLUSTER_MOST_TASKS) {
-    return leat_cluster_reading_refuse(r, "the number of tasks", LEAT_SV("more than 65536"), "be fewer");
+    return leat_source_refuse(r, "the number of tasks", LEAT_SV("more than 65536"), "be fewer");
   }
   if (r->count == r->capacity) {
     leat_cluster_entry_t* grown;
@@ -54,13 +54,13 @@ leat_string_view_t leat_source_first_variable(const char* const* names, const ch
 }
 
 // A variable that is a number from 0 to |most|.
-leat_status_t leat_cluster_reading_number(const leat_cluster_reading_t* r, const char* name, leat_string_view_t text,
+leat_status_t leat_source_number(const leat_source_t* r, const char* name, leat_string_view_t text,
                                  int64_t most, int* out_number) {
   int64_t number;
   char rule[64];
   snprintf(rule, sizeof rule, "be a number from 0 to %" PRId64, most);
   if (!leat_string_view_to_int64(text, &number) || number < 0 || number > most) {
-    return leat_cluster_reading_refuse(r, name, text, rule);
+    return leat_source_refuse(r, name, text, rule);
   }
   *out_number = (int)number;
   return leat_ok_status();
@@ -76,7 +76,7 @@ leat_string_view_t leat_source_take_part(leat_string_view_t* text, char separato
 
 // ---- Options ------------------------------------------------------------------------------------
 
-static leat_status_t read_option(const leat_cluster_reading_t* r, leat_string_view_t name,
+static leat_status_t read_option(const leat_source_t* r, leat_string_view_t name,
                                  leat_string_view_t value, leat_source_options_t* options) {
   const struct {
     const char* name;
@@ -93,17 +93,17 @@ static leat_status_t read_option(const leat_cluster_reading_t* r, leat_string_vi
     if (!leat_string_view_equals(name, kNamed[i].name)) continue;
     if (kNamed[i].text) *kNamed[i].text = value;
     if (!kNamed[i].number) return leat_ok_status();
-    return leat_cluster_reading_number(r, what, value, LEAT_CLUSTER_MOST_TASKS - 1, kNamed[i].number);
+    return leat_source_number(r, what, value, LEAT_CLUSTER_MOST_TASKS - 1, kNamed[i].number);
   }
   if (name.size == 0 || options->count == LEAT_SOURCE_MOST_COUNTS) {
-    return leat_cluster_reading_refuse(r, "an option", name, "be JOB=NUMBER or NAME=VALUE");
+    return leat_source_refuse(r, "an option", name, "be JOB=NUMBER or NAME=VALUE");
   }
   options->counts[options->count].job = name;
-  return leat_cluster_reading_number(r, what, value, LEAT_CLUSTER_MOST_TASKS,
+  return leat_source_number(r, what, value, LEAT_CLUSTER_MOST_TASKS,
                      &options->counts[options->count++].tasks);
 }
 
-leat_status_t leat_source_options_read(const leat_cluster_reading_t* r, leat_string_view_t text,
+leat_status_t leat_source_options_read(const leat_source_t* r, leat_string_view_t text,
                                   leat_source_options_t* options) {
   *options = (leat_source_options_t){0};
   while (text.size > 0) {
@@ -116,7 +116,7 @@ leat_status_t leat_source_options_read(const leat_cluster_reading_t* r, leat_str
 
 // Gives the processes at |addresses|, by number, to jobs as the options count them, and notes which
 // one is process |rank|; below 0: none.
-leat_status_t leat_cluster_reading_deal(leat_cluster_reading_t* r, const leat_source_options_t* options,
+leat_status_t leat_source_deal(leat_source_t* r, const leat_source_options_t* options,
                           const leat_string_view_t* addresses, int size, int rank) {
   int next = 0;
   bool has_worker = false;
@@ -130,10 +130,11 @@ leat_status_t leat_cluster_reading_deal(leat_cluster_reading_t* r, const leat_so
       snprintf(rule, sizeof rule, "be at most %d: there are %d processes", size - next, size);
       char text[16];
       snprintf(text, sizeof text, "%d", tasks);
-      return leat_cluster_reading_refuse(r, "the number of tasks of a job", leat_string_view_from(text), rule);
+      return leat_source_refuse(r, "the number of tasks of a job", leat_string_view_from(text),
+                                rule);
     }
     for (int k = 0; k < tasks; ++k, ++next) {
-      LEAT_RETURN_IF_ERROR(leat_cluster_reading_add(r, job, k, addresses[next]));
+      LEAT_RETURN_IF_ERROR(leat_source_add(r, job, k, addresses[next]));
       if (next != rank) continue;
       r->place->index = k;
       LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&r->place->arena, job, &r->place->job));
