@@ -15,6 +15,7 @@
 #   make sdist     its source archive, into build/wheel    make test-sdist   builds the package of it
 #   make docs-python    the reference of the Python API, pages in build/docs/python
 #   make test-faults   a cluster on bad networks, with processes that are killed; needs root
+#   make test-schedulers   clusters that Slurm and Open MPI start; needs root
 #   make test-board    the board's pages in a headless browser
 # JOBS limits parallel work; TESTS selects tests by a regular expression, PYTHON_TESTS those of the
 # Python package by a pattern of file names.
@@ -41,7 +42,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
-  bench-python test-oracle test-python test-corpus test-board test-faults wheel sdist test-sdist docs-python clean
+  bench-python test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
+  sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -129,6 +131,10 @@ test-board: setup all
 # FAULTS_ARGS=--short is what CI has time for; tests/faults/faults.py has the others.
 test-faults: setup all
 	@$$(python3 dev/python_venv.py) tests/faults/faults.py --build $(BUILD) $(FAULTS_ARGS)
+
+test-schedulers: setup all
+	@dev/setup schedulers
+	@$$(python3 dev/python_venv.py) tests/schedulers/schedulers.py --build $(BUILD)
 
 wheel: setup all
 	@python3 python/build_backend.py wheel $(BUILD)/wheel $(BUILD)
