@@ -5,9 +5,9 @@ usage: schedulers.py [--build DIR] [--only REGEX]
 
 Two hosts are network namespaces with names of their own, joined by a bridge; Slurm's controller
 runs beside them, and a daemon of its own on each, all without accounts or a key. What is started
-goes through the front doors: `leat server`, `leat launch` with a training of the examples, and
-`leat doctor`, whose exit code tells whether each task is where the source says. The environments
-that other tests set by hand are compared with what the launchers set here.
+goes through the front doors: `leat server`, `leat launch` with a training of the examples, as the
+commands of docs/cluster.md have it, and `leat doctor`, whose exit code tells whether each task is
+where the source says. The variables that other tests set by hand are set by the launchers here.
 
 Needs namespaces, as root has them, Slurm and Open MPI (dev/setup schedulers); where one is missing,
 it prints SKIP and why.
@@ -25,8 +25,9 @@ import time
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.append(os.path.join(ROOT, 'tests', 'faults'))
+sys.path += [os.path.join(ROOT, 'tests', name) for name in ('faults', 'cluster_page')]
 import hosts  # noqa: E402, of the tests of networks with faults
+import page  # noqa: E402, the commands of docs/cluster.md
 
 NODES = {'node1': '10.88.0.1', 'node2': '10.88.0.2'}
 CONTROL = '10.88.0.254'
@@ -78,15 +79,27 @@ class Scene:
   def __init__(self, build, folder):
     self.leat = os.path.join(build, 'bin', 'leat')
     self.folder = folder
-    self.training = [sys.executable, os.path.join(ROOT, 'examples/python/distributed',
-                                                  'mnist_replicas.py'), '--smoke', '--train_dir']
     self.environment = {k: v for k, v in os.environ.items()
                         if not k.startswith(('SLURM', 'OMPI', 'PMI', 'TF_CONFIG', 'LEAT_'))}
-    self.environment.update(PYTHONPATH=os.path.join(build, 'python'),
-                            SLURM_CONF=os.path.join(folder, 'slurm.conf'))
+    self.environment.update(
+        PYTHONPATH=os.path.join(build, 'python'), SLURM_CONF=os.path.join(folder, 'slurm.conf'),
+        PATH=os.path.dirname(self.leat) + os.pathsep + os.environ['PATH'],
+        # Root and few cores are what Open MPI asks about.
+        OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+        OMPI_MCA_rmaps_base_oversubscribe='1')
 
   def run(self, *command, **options):
     return run([*command], env=self.environment, cwd=self.folder, **options)
+
+  def page_command(self, program, part, training=''):
+    """The page's command of |program| that has |part|, for this machine, as arguments; a training
+    writes into the folder |training|."""
+    found = [c for c in page.commands_of(program) if part in c]
+    if len(found) != 1:
+      raise Wrong('docs/cluster.md has %s' % found)
+    command = found[0].replace('/shared/', self.folder + '/')
+    command = command.replace('python examples/', '%s %s/examples/' % (sys.executable, ROOT))
+    return ['sh', '-c', 'exec ' + command + (training and ' --train_dir ' + training)]
 
   @contextlib.contextmanager
   def running(self, *command):
@@ -170,13 +183,22 @@ def start_slurm(scene):
     time.sleep(0.2)
 
 
+# ---- One machine ---------------------------------------------------------------------------------
+def one_machine(scene):
+  """The page's first command."""
+  folder = os.path.join(scene.folder, 'training')
+  out = scene.run(*scene.page_command('leat', 'python', folder))
+  if 'accuracy' not in out or not os.path.exists(os.path.join(folder, 'checkpoint')):
+    raise Wrong(out)
+
+
 # ---- Slurm ---------------------------------------------------------------------------------------
 SRUN = ('srun', '--nodes=2', '--ntasks=3')
 
 
 def slurm_servers(scene):
   """A ps and two workers on two hosts; the doctor in the same job finds them by the same source."""
-  with scene.running(*SRUN, scene.leat, 'server', '--cluster', 'slurm:ps=1', '--allow-insecure'):
+  with scene.running(*scene.page_command('srun', 'leat server')):
     scene.doctor('ps=node1:8888;worker=node1:8889,node2:8888', 3)
 
 
@@ -185,7 +207,7 @@ def slurm_layouts(scene):
   for way in ('block', 'cyclic'):
     out = scene.run('srun', '--nodes=2', '--ntasks=4', '--distribution', way, scene.leat, 'launch',
                     '--cluster', 'slurm:ps=1', '--', 'sh', '-c', 'echo "$(hostname) $TF_CONFIG"')
-    lines = out.strip().split('\n')
+    lines = [line for line in out.split('\n') if line.startswith('node')]  # not what srun says
     configs = [(line.split(' ', 1)[0], json.loads(line.split(' ', 1)[1])) for line in lines]
     if len({(c['task']['type'], c['task']['index']) for _, c in configs}) != 4:
       raise Wrong(out)
@@ -199,8 +221,8 @@ def slurm_training(scene):
   """A training of the examples, unchanged. The ps would serve for ever: srun ends it some time
   after the workers, and says so by its exit code."""
   folder = os.path.join(scene.folder, 'slurm-training')
-  out = scene.run('sh', '-c', '"$@"; echo "srun ended with $?"', 'sh', *SRUN, '--wait=2',
-                  scene.leat, 'launch', '--cluster', 'slurm:ps=1', '--', *scene.training, folder)
+  out = scene.run('sh', '-c', '"$@"; echo "srun ended with $?"', 'sh',
+                  *scene.page_command('srun', 'leat launch', folder))
   if 'accuracy' not in out or not os.path.exists(os.path.join(folder, 'checkpoint')):
     raise Wrong(out)
 
@@ -209,28 +231,27 @@ def slurm_python(scene):
   """tf.distribute.cluster_resolver.SlurmClusterResolver says the same."""
   program = ('import leat as tf; r = tf.distribute.cluster_resolver.SlurmClusterResolver('
              "{'ps': 1, 'worker': 2}); print(r.cluster_spec().as_dict(), *r.get_task_info())")
-  lines = sorted(scene.run(*SRUN, sys.executable, '-c', program).strip().split('\n'))
+  lines = sorted(line for line in scene.run(*SRUN, sys.executable, '-c', program).split('\n')
+                 if line.startswith('{'))
   cluster = "{'ps': ['node1:8888'], 'worker': ['node1:8889', 'node2:8888']}"
   if lines != [cluster + ' ' + task for task in ('ps 0', 'worker 0', 'worker 1')]:
     raise Wrong(lines)
 
 
 # ---- Open MPI ------------------------------------------------------------------------------------
-MPIRUN = ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '3')
-
 
 def mpi_servers(scene):
   """Three processes of one mpirun, which are on this machine, as Open MPI tells them."""
-  with scene.running(*MPIRUN, scene.leat, 'server', '--cluster', 'mpi:ps=1'):
+  with scene.running(*scene.page_command('mpirun', 'leat server')):
     scene.doctor('ps=localhost:8888;worker=localhost:8889,localhost:8890', 3)
 
 
 def mpi_exchange(scene):
   """Three processes that tell each other their addresses through a folder, on the hosts of Slurm's
   job, since mpirun starts its daemons there by srun."""
-  out = scene.run('salloc', '--nodes=2', '--ntasks=3', '-Q', *MPIRUN, '--map-by', 'node', scene.leat,
-                  'launch', '--cluster', 'mpi:ps=1,folder=' + scene.folder, '--', 'sh', '-c',
-                  'echo "$(hostname) $TF_CONFIG"')
+  out = scene.run('salloc', '--nodes=2', '--ntasks=3', '-Q', 'mpirun', '-n', '3', '--map-by',
+                  'node', scene.leat, 'launch', '--cluster', 'mpi:ps=1,folder=' + scene.folder,
+                  '--', 'sh', '-c', 'echo "$(hostname) $TF_CONFIG"')
   lines = [line for line in out.split('\n') if line.startswith('node')]
   if {line.split()[0] for line in lines} != set(NODES) or len(lines) != 3:
     raise Wrong(out)
@@ -245,8 +266,7 @@ def mpi_exchange(scene):
 def mpi_training(scene):
   """The training: its ps serves for ever, so mpirun is ended once the checkpoint is there."""
   folder = os.path.join(scene.folder, 'mpi-training')
-  with scene.running(*MPIRUN, scene.leat, 'launch', '--cluster', 'mpi:ps=1', '--', *scene.training,
-                     folder):
+  with scene.running(*scene.page_command('mpirun', 'leat launch', folder)):
     end = time.monotonic() + PATIENCE_S
     while not os.path.exists(os.path.join(folder, 'checkpoint')):
       if time.monotonic() > end:
@@ -254,8 +274,8 @@ def mpi_training(scene):
       time.sleep(0.2)
 
 
-SCENARIOS = (slurm_servers, slurm_layouts, slurm_training, slurm_python, mpi_servers, mpi_exchange,
-             mpi_training)
+SCENARIOS = (one_machine, slurm_servers, slurm_layouts, slurm_training, slurm_python, mpi_servers,
+             mpi_exchange, mpi_training)
 
 
 def main():
