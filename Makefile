@@ -120,6 +120,7 @@ test-oracle: setup all
 	@dev/test-oracle $(ORACLE_ARGS)
 
 test-python: setup all
+	@$(NINJA) -C $(BUILD) leat_image
 	@JOBS=$(JOBS) dev/test-python $(BUILD) '$(PYTHON_TESTS)'
 
 test-corpus: setup all

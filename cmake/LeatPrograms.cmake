@@ -48,6 +48,24 @@ if(sources)
   endif()
 endif()
 
+# ninja -C build leat_image: bin/leat_image, the program in one static file with gRPC in it, for an
+# image of a container that holds nothing else. It has no board, whose libmicrohttpd needs GnuTLS.
+find_package(PkgConfig)
+if(sources AND TARGET leat_module_grpc AND PKG_CONFIG_FOUND)
+  pkg_check_modules(LEAT_GRPC QUIET grpc)
+  leat_glob(module_sources src/modules/grpc/*.c)
+  add_executable(leat_image EXCLUDE_FROM_ALL ${sources} ${module_sources} deploy/image/main.c)
+  set_source_files_properties(tools/main.c TARGET_DIRECTORY leat_image PROPERTIES
+    COMPILE_DEFINITIONS "$<$<STREQUAL:$<TARGET_PROPERTY:NAME>,leat_image>:main=leat_main>")
+  target_include_directories(leat_image PRIVATE ${CMAKE_SOURCE_DIR}/tools
+    ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${LEAT_grpc_INCLUDE})
+  target_compile_definitions(leat_image PRIVATE LEAT_MODULE=1)
+  target_link_libraries(leat_image PRIVATE leat_flags leat_static -Wl,--start-group
+    ${LEAT_GRPC_STATIC_LIBRARIES} ssl crypto cares z -Wl,--end-group m pthread dl)
+  target_link_options(leat_image PRIVATE -static -Wl,--gc-sections -s)
+  set_target_properties(leat_image PROPERTIES LINKER_LANGUAGE CXX)
+endif()
+
 # <x>_plugin.c of the examples and tests -> lib/<x>_plugin.so: what a program loads, linked against
 # nothing.
 leat_glob(plugins examples/*_plugin.c tests/*_plugin.c)
