@@ -7,8 +7,8 @@
 // The width of a number is that of its range's first: 01-10 gives 01 to 10, and 1-10 gives 1 to 10.
 // A text with several brackets is expanded from the left, each result with the rest behind it, so
 // the last bracket runs fastest. The list comes from the environment, so everything about it may be
-// wrong, and a range like [0-999999999] must not take the memory of the machine: the number of
-// hosts is bounded before they are made. cluster_source.c is the caller.
+// wrong, and a range like [0-999999999] must not take the memory of the machine: each number makes
+// a host at least, and their number is bounded. scheduler_source.c is the caller.
 #include "cluster/host_list.h"
 
 enum { MOST_BRACKETS = 8, MOST_DIGITS = 9 };
@@ -89,7 +89,6 @@ static leat_status_t expand(expansion_t* e, leat_string_view_t prefix, leat_stri
     if (!read_digits(first, &from) || !read_digits(last, &to) || to < from) {
       return broken(e->list, "have numbers in its brackets, as in [1,3-5]");
     }
-    if ((size_t)(to - from) >= e->most) return broken(e->list, "name fewer hosts");
     for (int64_t i = from; i <= to; ++i) {
       LEAT_RETURN_IF_ERROR(leat_arena_print(e->arena, &name, "%.*s%.*s%0*d", LEAT_SV_ARG(prefix),
                                             (int)open, rest.data, (int)first.size, (int)i));
