@@ -1,7 +1,12 @@
 """Clusters: descriptions, servers in this process, sessions at them, and where variables go."""
 import gc
+import os
+import shutil
+import subprocess
+import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import leat as tf
 
@@ -104,6 +109,58 @@ class ServerTest(unittest.TestCase):
       tf.train.Server(cluster, job_name='worker', task_index=2, start=False)
     again = tf.train.Server(server.server_def, job_name='worker', task_index=1, start=False)
     self.assertEqual(again.target, 'grpc://localhost:3')
+
+
+_MAKE_CERTIFICATES = r"""
+set -e
+for name in root stranger; do
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $name.key \
+    -out $name.pem -days 2 -subj /CN=$name
+done
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout task.key -out task.csr \
+  -subj /CN=task
+echo subjectAltName=DNS:localhost > names
+openssl x509 -req -in task.csr -CA root.pem -CAkey root.key -CAcreateserial -days 2 -extfile names \
+  -out task.pem
+"""
+
+
+@unittest.skipUnless(shutil.which('openssl'), 'SKIP there is no openssl')
+class CertificatesTest(unittest.TestCase):
+
+  def setUp(self):
+    self.folder = tempfile.mkdtemp()
+    self.addCleanup(shutil.rmtree, self.folder)
+    subprocess.run(['sh', '-c', _MAKE_CERTIFICATES], cwd=self.folder, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+  def use(self, **names):
+    """The environment with LEAT_CERTIFICATE and the like naming these files alone."""
+    kept = {k: v for k, v in os.environ.items()
+            if k not in ('LEAT_CERTIFICATE', 'LEAT_KEY', 'LEAT_AUTHORITY')}
+    kept.update({'LEAT_' + k.upper(): os.path.join(self.folder, v) for k, v in names.items()})
+    return mock.patch.dict(os.environ, kept, clear=True)
+
+  def test_a_cluster_with_certificates(self):
+    own = {'certificate': 'task.pem', 'key': 'task.key', 'authority': 'root.pem'}
+    with tf.Graph().as_default():
+      with tf.device('/job:ps/task:0'):
+        a = tf.constant(20) + 1
+      with tf.device('/job:worker/task:0'):
+        b = a * 2
+      with self.use(**own):
+        workers, servers = tf.test.create_local_cluster(1, 1)
+        with tf.Session(workers[0].target) as session:
+          self.assertEqual(session.run(b), 42)
+      with self.use(authority='stranger.pem'), self.assertRaisesRegex(
+          tf.errors.UnavailableError, 'certificate verify failed'):
+        tf.Session(workers[0].target)
+      with self.use(authority='root.pem'), self.assertRaises(tf.errors.UnavailableError):
+        tf.Session(workers[0].target)
+      with self.use(**dict(own, key='root.key')), self.assertRaisesRegex(
+          tf.errors.InvalidArgumentError, "LEAT_KEY is '.*root.key', which holds another key"):
+        tf.train.Server.create_local_server()
+      del servers
 
 
 class ReplicaDeviceSetterTest(unittest.TestCase):
