@@ -132,6 +132,7 @@ struct leat_kernel_creation_s {
   int attr_count;
   leat_allocator_t* allocator;
   struct leat_resource_manager_s* resources;  // of the device
+  struct leat_resource_manager_s* session_resources;  // end with the session, or are the device's
 };
 // Attributes of the node. The graph has checked them and filled in defaults, so one that is missing
 // or of another kind is a mistake of the row: INTERNAL. A row's |create| passes such a failure on.
@@ -369,6 +370,7 @@ typedef struct leat_kernel_spec_s {
   int output_count;
   leat_device_t* device;
   struct leat_resource_manager_s* resources;  // of the device; NULL: the op makes none
+  struct leat_resource_manager_s* session_resources;  // NULL: those of the device
   leat_allocator_t* allocator;
 } leat_kernel_spec_t;
 // Makes an instance, which leat_kernel_free ends. Fails as the row's |create| does.

@@ -186,6 +186,7 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
       .attr_count = spec->attr_count,
       .allocator = spec->allocator,
       .resources = spec->resources,
+      .session_resources = spec->session_resources ? spec->session_resources : spec->resources,
   };
   leat_status_t status = row->create ? row->create(&creation, block->kernel.state)
                                      : leat_ok_status();

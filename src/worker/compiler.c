@@ -224,6 +224,7 @@ static leat_status_t make_kernel(leat_plan_compiler_t* c, leat_record_t* record,
                              .output_count = node->output_count,
                              .device = c->options->device,
                              .resources = c->options->resources,
+                             .session_resources = c->options->session_resources,
                              .allocator = plan->allocator};
   LEAT_RETURN_IF_ERROR(leat_kernel_create(&spec, &record->kernel));
   record->compute = record->kernel->compute;

@@ -21,6 +21,7 @@ typedef struct leat_plan_options_s {
   struct leat_resource_manager_s* resources;
   leat_device_t* device;
   leat_allocator_t* allocator;
+  struct leat_resource_manager_s* session_resources;  // as of leat_kernel_spec_t
 } leat_plan_options_t;
 
 // |request->graph| becomes the plan's on success only. UNIMPLEMENTED when a sequence is asked for

@@ -68,6 +68,7 @@ struct local_worker_s {
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
   bool owns_resources;
+  leat_resource_manager_t* session_resources;  // NULL where all resources are the worker's own
   leat_collectives_t* collectives;  // of its devices, where it owns the resources
   int device_count;
   leat_session_tensors_t* session_tensors;
@@ -155,7 +156,8 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   }
   if (!status) {
     leat_plan_options_t options = {worker->kernels, worker->resources[device],
-                                   worker->devices[device], worker->allocator};
+                                   worker->devices[device], worker->allocator,
+                                   worker->session_resources};
     status = leat_plan_compile(request, &options, &plan);
   }
   if (status) {
@@ -517,6 +519,7 @@ static void worker_destroy(leat_worker_t* self) {
   for (int i = 0; worker->owns_resources && worker->resources && i < worker->device_count; ++i) {
     leat_resource_manager_free(worker->resources[i]);
   }
+  leat_resource_manager_free(worker->session_resources);
   leat_collectives_release(worker->collectives);
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
     leat_device_release(worker->devices[i]);
@@ -553,6 +556,9 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   worker->owns_resources = !options->resources;
   if (worker->owns_resources) {
     LEAT_RETURN_IF_ERROR(leat_collectives_create(worker->allocator, &worker->collectives));
+  } else {
+    LEAT_RETURN_IF_ERROR(
+        leat_resource_manager_create(worker->allocator, &worker->session_resources));
   }
   for (int i = 0; i < options->device_count; ++i) {
     if (options->resources) {

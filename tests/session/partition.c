@@ -42,7 +42,7 @@ leat_status_t partition_compile(partition_t* p, const leat_output_t* fetches, in
                                      .deterministic = p->deterministic,
                                      .inter_op_threads = p->inter_op_threads};
   leat_plan_options_t options = {p->scene.runtime->kernels, p->resources, p->device,
-                                 leat_allocator_system()};
+                                 leat_allocator_system(), NULL};
   if (!status) status = leat_plan_compile(&request, &options, out_plan);
   if (status) leat_graph_free(child);
   return status;

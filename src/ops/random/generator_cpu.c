@@ -1,7 +1,9 @@
 // The generators of stateful random ops. A generator is a resource of the session, found by node
 // name and seeds, so that all plans of the session that hold the node share it, and it moves on
-// from step to step. A node without seeds gets a generator of its own, seeded by the operating
-// system. The lock is held while the counter is read and moved, never while numbers are made.
+// from step to step. It ends with the session, also in a task of a cluster, whose other resources
+// do not: the next session begins at the seeds again, as in TensorFlow. A node without seeds gets a
+// generator of its own, seeded by the operating system. The lock is held while the counter is read
+// and moved, never while numbers are made.
 #include "ops/random/generator_cpu.h"
 
 #include "base/string_builder.h"
@@ -51,7 +53,7 @@ static leat_status_t find_shared(leat_kernel_creation_t* c, seeds_t* seeds,
   name.status = leat_ok_status();
   if (!status) {
     status = leat_resource_manager_find_or_make(
-        c->resources, LEAT_SV(""), leat_string_builder_view(&name), &kGeneratorKind,
+        c->session_resources, LEAT_SV(""), leat_string_builder_view(&name), &kGeneratorKind,
         make_generator, seeds, out_resource);
   }
   leat_string_builder_deinitialize(&name);
@@ -69,7 +71,7 @@ leat_status_t leat_generator_open(leat_kernel_creation_t* c, leat_generator_t** 
     seeds.seed = (int64_t)leat_random_seed();
     seeds.seed2 = (int64_t)leat_random_seed();
   }
-  if (is_seeded && c->resources) {
+  if (is_seeded && c->session_resources) {
     LEAT_RETURN_IF_ERROR(find_shared(c, &seeds, &resource));
   } else {
     LEAT_RETURN_IF_ERROR(make_generator(&seeds, &resource));

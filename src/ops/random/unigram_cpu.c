@@ -262,7 +262,7 @@ leat_status_t leat_learned_unigrams_open(leat_kernel_creation_t* c, int64_t rang
                             LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
                             (long long)range);
   }
-  if (!c->resources) {
+  if (!c->session_resources) {
     LEAT_RETURN_IF_ERROR(make_learned(&range, &resource));
   } else {
     // The range is part of the name, because nodes of two function bodies may have the same name.
@@ -272,7 +272,7 @@ leat_status_t leat_learned_unigrams_open(leat_kernel_creation_t* c, int64_t rang
                               LEAT_SV_ARG(c->kernel->node_name));
     leat_status_t status = leat_status_clone(name.status);
     if (!status) {
-      status = leat_resource_manager_find_or_make(c->resources, LEAT_SV(""),
+      status = leat_resource_manager_find_or_make(c->session_resources, LEAT_SV(""),
                                                   leat_string_builder_view(&name), &kLearnedKind,
                                                   make_learned, &range, &resource);
     }
