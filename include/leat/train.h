@@ -57,6 +57,15 @@ TF_CAPI_EXPORT extern int leat_variable_count(const leat_scope_t* scope);
 TF_CAPI_EXPORT extern TF_Output leat_variable_at(const leat_scope_t* scope, int index);
 /* One operation that initialises every variable made so far (optimizers' own too). */
 TF_CAPI_EXPORT extern TF_Operation* leat_variables_initializer(leat_scope_t* scope);
+/* The names of those of them that have no value: strings [n], TensorFlow's
+ * report_uninitialized_variables. */
+TF_CAPI_EXPORT extern TF_Output leat_variables_uninitialized(leat_scope_t* scope);
+/* How many steps were done: the variable "global_step" of TensorFlow's programs, an untrained int64
+ * scalar that begins as 0. The first call makes it, outside of the scope's names; later ones of any
+ * scope of the graph give the same. */
+TF_CAPI_EXPORT extern TF_Output leat_global_step(leat_scope_t* scope);
+/* Does |train| and then adds one to the global step. */
+TF_CAPI_EXPORT extern TF_Operation* leat_count_step(leat_scope_t* scope, TF_Operation* train);
 
 /* - Optimizers ----------------------------------------------------------------------------------
  * Defaults are TensorFlow's. The update rules are those of the ops ApplyGradientDescent,
@@ -141,6 +150,12 @@ TF_CAPI_EXPORT extern void leat_target_run(TF_Session* session, TF_Operation* ta
  * (0: the session's timeout, ConfigProto.operation_timeout_in_ms). */
 TF_CAPI_EXPORT extern void leat_target_run_within(TF_Session* session, TF_Operation* target,
                                                   int64_t timeout_ms, TF_Status* status);
+/* TF_NewSession with a deadline: DEADLINE_EXCEEDED when the target's master, or a task of its
+ * cluster, is not there after |timeout_ms| milliseconds (0: the session's timeout). */
+TF_CAPI_EXPORT extern TF_Session* leat_session_create_within(TF_Graph* graph,
+                                                             const TF_SessionOptions* options,
+                                                             int64_t timeout_ms,
+                                                             TF_Status* status);
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,14 @@ static TF_Output initial_value(leat_scope_t* s, TF_DataType dtype, int rank, con
   return binary(s, "AddV2", scaled, scalar(s, dtype, a));
 }
 
+static TF_Output output_of(TF_Operation* operation) { return (TF_Output){operation, 0}; }
+
+static TF_Output constant_of(leat_scope_t* s, TF_Tensor* tensor) {
+  leat_attribute_t attributes[] = {leat_attribute_tensor("value", tensor),
+                                   leat_attribute_type("dtype", TF_TensorType(tensor))};
+  return output_of(leat_operation(s, "Const", NULL, NULL, 0, attributes, 2));
+}
+
 // Adds a variable with exactly this name.
 static TF_Output add_variable(leat_scope_t* scope, const char* name, TF_DataType dtype, int rank,
                               const int64_t* dims, leat_initializer_t initializer, int trainable) {
@@ -181,6 +189,76 @@ TF_Operation* leat_variables_initializer(leat_scope_t* scope) {
   TF_Operation* init = leat_group(scope, "init", initializers, count);
   free(initializers);
   return init;
+}
+
+// The names stand in a constant beside a list of bools, of which the true ones are selected.
+TF_Output leat_variables_uninitialized(leat_scope_t* scope) {
+  const TF_Output none = {NULL, 0};
+  leat_scope_t* s = leat_scope_enter(scope, "report_uninitialized_variables");
+  const leat_scope_root_t* root = s ? s->root : NULL;
+  const int64_t count = root ? root->variable_count : 0;
+  TF_Output* is_there = calloc((size_t)count + 1, sizeof *is_there);
+  TF_Tensor* names =
+      TF_AllocateTensor(TF_STRING, &count, 1, (size_t)count * sizeof(TF_TString));
+  if (!is_there || !names) leat_scope_fail(s, TF_RESOURCE_EXHAUSTED, "no memory for names");
+  for (int64_t i = 0; is_there && names && i < count; ++i) {
+    const leat_variable_record_t* v = &root->variables[i];
+    TF_TString_Copy(&((TF_TString*)TF_TensorData(names))[i], v->name, strlen(v->name));
+    is_there[i] = output_of(leat_operation(s, "IsVariableInitialized", NULL, &v->handle, 1, NULL,
+                                           0));
+  }
+  TF_Output missing = none, absent = none;
+  if (leat_scope_is_ok(s) && count == 0) {
+    absent = constant_of(s, names);
+  } else if (leat_scope_is_ok(s)) {
+    TF_Output all = output_of(leat_operation(s, "Pack", NULL, is_there, (int)count, NULL, 0));
+    missing = output_of(leat_operation(s, "LogicalNot", NULL, &all, 1, NULL, 0));
+    TF_Output places = output_of(leat_operation(s, "Where", NULL, &missing, 1, NULL, 0));
+    TF_Output inputs[] = {constant_of(s, names), leat_reshape(s, places, 1, (int64_t[]){-1}),
+                          leat_constant_int(s, 0)};
+    absent = output_of(leat_operation(s, "GatherV2", NULL, inputs, 3, NULL, 0));
+  }
+  free(is_there);
+  TF_DeleteTensor(names);
+  leat_scope_free(s);
+  return leat_scope_is_ok(scope) ? absent : none;
+}
+
+#define GLOBAL_STEP "global_step"
+
+static const leat_variable_record_t* find_global_step(const leat_scope_t* scope) {
+  for (int i = 0; scope && i < scope->root->variable_count; ++i) {
+    const leat_variable_record_t* v = &scope->root->variables[i];
+    if (!strcmp(v->name, GLOBAL_STEP)) return v;
+  }
+  return NULL;
+}
+
+TF_Output leat_global_step(leat_scope_t* scope) {
+  if (find_global_step(scope)) {
+    return output_of(TF_GraphOperationByName(scope->root->graph, GLOBAL_STEP "/read"));
+  }
+  if (!scope) return (TF_Output){NULL, 0};
+  char no_prefix[] = "";
+  leat_scope_t outside = *scope;
+  outside.prefix = no_prefix;
+  outside.control_count = 0;
+  return leat_variable_untrained(&outside, GLOBAL_STEP, TF_INT64, 0, NULL,
+                                 leat_initializer_constant(0));
+}
+
+TF_Operation* leat_count_step(leat_scope_t* scope, TF_Operation* train) {
+  leat_global_step(scope);
+  leat_scope_t* after = leat_scope_is_ok(scope) ? leat_scope_after(scope, &train, 1) : NULL;
+  const leat_variable_record_t* step = after ? find_global_step(scope) : NULL;
+  TF_Operation* count = NULL;
+  if (step) {
+    const int64_t one = 1;
+    TF_Output inputs[] = {step->handle, leat_constant(scope, TF_INT64, 0, NULL, &one)};
+    count = leat_operation(after, "AssignAdd", "count_step", inputs, 2, NULL, 0);
+  }
+  leat_scope_free(after);
+  return count;
 }
 
 void leat_target_run(TF_Session* session, TF_Operation* target, TF_Status* status) {

@@ -227,7 +227,8 @@ static leat_status_t read_devices(void* data, leat_string_view_t answer) {
 
 static leat_status_t open_session(client_session_t* session, const leat_session_options_t* options,
                                   leat_target_t* target) {
-  const int64_t deadline_ns = leat_clock_deadline_after_ms(session->timeout_ms);
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(
+      options->open_timeout_ms > 0 ? options->open_timeout_ms : session->timeout_ms);
   char address[320];  // by which a master finds itself in ConfigProto.cluster_def
   snprintf(address, sizeof address, SCHEME "%s", session->address);
   const leat_pb_create_session_request_t create = {.config = options->config,

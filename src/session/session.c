@@ -378,7 +378,8 @@ static bool specializes(const leat_session_t* session) {
 
 // Makes a signature that is not in the cache yet (leat_signature_cache_make calls it): checks and
 // prunes under the graph's lock, then compiles without any. A signature that echoes is compiled
-// like any other, because only leat_session_run refuses to run it.
+// like any other, because only leat_session_run refuses to run it. A master elsewhere compiles for
+// itself.
 static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_signature_t* s) {
   leat_session_t* session = data;
   leat_step_signature_t step = {run->feeds,       run->feed_count, run->fetches,
@@ -387,10 +388,14 @@ static leat_status_t compile_signature(void* data, const leat_run_t* run, leat_s
   leat_mutex_lock(&session->graph->mutex);
   const leat_graph_t* graph = session->graph->graph;
   leat_status_t status = check_run(graph, run, &s->echoes);
-  if (!status) status = check_whole_graph(session);
   for (int i = 0; !status && i < run->feed_count; ++i) {
     s->feed_types[i] = leat_dtype_base(leat_graph_output_type(graph, run->feeds[i]));
   }
+  if (status || session->target.remote) {
+    leat_mutex_unlock(&session->graph->mutex);
+    return status;
+  }
+  status = check_whole_graph(session);
   if (!status) status = leat_master_prune(graph, &step, &rewrite);
   if (!status && session->options.place_pruned_graph && session->options.log_device_placement) {
     status = leat_print_placement(rewrite.graph, &session->master.placement);
@@ -468,7 +473,6 @@ leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* ru
                                    leat_signature_t** out_signature) {
   *out_signature = leat_signature_cache_find(&session->signatures, run);
   if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(check_master(session, "Preparing a step"));
   int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms
                                            : session->options.operation_timeout_ms;
   return leat_signature_cache_make(&session->signatures, run,
@@ -506,6 +510,7 @@ const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, 
 leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
                                            leat_graph_view_fn_t show, void* data) {
   leat_signature_t* signature;
+  LEAT_RETURN_IF_ERROR(check_master(session, "Showing the partitions of a step"));
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
   int partitions = leat_signature_partition_count(signature);
   for (int i = 0; i < partitions; ++i) {
@@ -538,28 +543,6 @@ static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signatu
   return status;
 }
 
-leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
-                                        const leat_run_t* run) {
-  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
-  for (int i = 0; i < signature->feed_count; ++i) {
-    if (LEAT_UNLIKELY(run->feed_values[i].dtype != signature->feed_types[i])) {
-      return wrong_feed_type(session, signature, i, run->feed_values[i].dtype);
-    }
-    leat_buffer_mark_lent(run->feed_values[i].buffer);
-  }
-  int64_t timeout_ms = run->timeout_ms;
-  if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
-  int64_t deadline_ns =
-      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
-  leat_compiled_t* compiled = leat_plans_find(&signature->plans, run->feed_values);
-  if (LEAT_UNLIKELY(!compiled)) {
-    LEAT_RETURN_IF_ERROR(leat_plans_make(&signature->plans, &session->master, run->feed_values,
-                                         deadline_ns, &compiled));
-  }
-  return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
-                           run->inter_op_threads, run->collector, run->cancellation);
-}
-
 static leat_status_t refuse_echo(void) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Run failed: an output is both fed and fetched, must be one of these");
@@ -575,6 +558,33 @@ static LEAT_COLD leat_status_t run_remotely(leat_session_t* session, const leat_
   LEAT_RETURN_IF_ERROR(status);
   if (echoes) return refuse_echo();
   return remote->vtable->run(remote, session->graph, run);
+}
+
+leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
+                                        const leat_run_t* run) {
+  LEAT_RETURN_IF_ERROR(leat_session_check_open(session));
+  for (int i = 0; i < signature->feed_count; ++i) {
+    if (LEAT_UNLIKELY(run->feed_values[i].dtype != signature->feed_types[i])) {
+      return wrong_feed_type(session, signature, i, run->feed_values[i].dtype);
+    }
+    leat_buffer_mark_lent(run->feed_values[i].buffer);
+  }
+  if (LEAT_UNLIKELY(session->target.remote)) {
+    leat_run_t step = *run;
+    leat_signature_edges(signature, &step);
+    return run_remotely(session, &step);
+  }
+  int64_t timeout_ms = run->timeout_ms;
+  if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
+  int64_t deadline_ns =
+      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
+  leat_compiled_t* compiled = leat_plans_find(&signature->plans, run->feed_values);
+  if (LEAT_UNLIKELY(!compiled)) {
+    LEAT_RETURN_IF_ERROR(leat_plans_make(&signature->plans, &session->master, run->feed_values,
+                                         deadline_ns, &compiled));
+  }
+  return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
+                           run->inter_op_threads, run->collector, run->cancellation);
 }
 
 leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run) {

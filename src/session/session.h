@@ -42,6 +42,7 @@ typedef struct leat_session_options_s {
   bool deterministic;              // give the same bits for any number of threads
   bool isolate_state;              // named containers belong to this session alone
   int64_t operation_timeout_ms;    // milliseconds for each step; 0: no limit
+  int64_t open_timeout_ms;         // to reach a master elsewhere; 0: as long as a step may take
   leat_executor_kind_t executor;
   // Every |build_cost_model|-th step of each signature after the first |build_cost_model_after| is
   // measured; 0: none.
@@ -141,8 +142,7 @@ void leat_shared_graph_release(leat_shared_graph_t* graph);  // NULL is allowed
 // Opens the target and its devices; the caller frees the session. |graph| is retained. |options| is
 // copied, except for the text of the target, which is needed for the call only. NOT_FOUND for a
 // target that no transport knows, and what the transport says where it cannot be reached. A session
-// with a master elsewhere runs steps by leat_session_run and in parts: what prepares signatures or
-// shows graphs gives UNIMPLEMENTED.
+// with a master elsewhere runs steps; what shows their graphs gives UNIMPLEMENTED.
 LEAT_MUST_USE leat_status_t leat_session_create(const leat_runtime_t* runtime,
                                                 leat_shared_graph_t* graph,
                                                 const leat_session_options_t* options,

@@ -45,6 +45,16 @@ struct leat_signature_s {
   leat_status_t status;  // of one that FAILED
 };
 
+// Gives |inout_run| the edges of the signature, which are borrowed.
+static inline void leat_signature_edges(const leat_signature_t* s, leat_run_t* inout_run) {
+  inout_run->feeds = s->feeds;
+  inout_run->feed_count = s->feed_count;
+  inout_run->fetches = s->fetches;
+  inout_run->fetch_count = s->fetch_count;
+  inout_run->targets = s->targets;
+  inout_run->target_count = s->target_count;
+}
+
 // So many signatures at most are found without a lock besides the latest.
 #define LEAT_SIGNATURE_SHORT_CUTS 16
 

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cluster/cluster_scene.h"
+#include "leat/callable.h"
+#include "leat/train.h"
 #include "tensorflow/c/c_api.h"
 
 typedef struct client_s {
@@ -338,6 +340,77 @@ static void a_cluster_is_reset(void** state) {
   expect(TF_ABORTED, "not found");
 }
 
+// A prepared step is checked here and compiled there.
+static void steps_are_prepared(void** state) {
+  TF_Output x = add_placeholder("x");
+  TF_Output y = add_unary("Neg", "y", CLUSTER_PS_CPU, x);
+  leat_callable_t* step =
+      leat_callable_create(client.session, &x, 1, &y, 1, NULL, 0, client.status);
+  expect(TF_OK, "");
+  for (int i = 1; i < 4; ++i) {  // of several shapes
+    float in[] = {1, 2, 3}, out[3];
+    leat_array_t feed = {TF_FLOAT, 1, {i}, in, (size_t)i * sizeof *in};
+    leat_array_t fetch = {TF_FLOAT, 0, {0}, out, sizeof out};
+    leat_callable_run(step, &feed, &fetch, client.status);
+    expect(TF_OK, "");
+    assert_true(fetch.dims[0] == i && out[i - 1] == -in[i - 1]);
+  }
+  int32_t whole = 1;
+  leat_array_t wrong = {TF_INT32, 0, {0}, &whole, sizeof whole}, none = {.data = NULL};
+  leat_callable_run(step, &wrong, &none, client.status);
+  expect(TF_INVALID_ARGUMENT, "for node 'x'");
+  leat_callable_free(step);
+  assert_null(leat_callable_create(client.session, NULL, 0, NULL, 0, NULL, 0, client.status));
+  expect(TF_INVALID_ARGUMENT, "fetches and targets is 0");
+  TF_Output wait = add_wait();
+  step = leat_callable_create(client.session, NULL, 0, &wait, 1, NULL, 0, client.status);
+  leat_callable_run_within(step, 30, NULL, &none, client.status);
+  expect(TF_DEADLINE_EXCEEDED, "");
+  leat_callable_free(step);
+}
+
+// What a seeded op gives in one session does not depend on those before it, as in TensorFlow,
+// though the task's variables outlive them.
+static void seeds_begin_anew_in_each_session(void** state) {
+  leat_scope_t* s = leat_scope_create(client.graph);
+  leat_scope_t* there = leat_scope_on(s, CLUSTER_PS_CPU);
+  const int64_t none = 0;
+  leat_attribute_t attributes[] = {leat_attribute_type("dtype", TF_FLOAT),
+                                   leat_attribute_int("seed", 7)};
+  TF_Output shape = leat_constant(there, TF_INT64, 1, &none, &none);
+  TF_Output random = {leat_operation(there, "RandomUniform", NULL, &shape, 1, attributes, 2), 0};
+  float values[2][2];
+  for (int i = 0; i < 4; ++i) {
+    TF_Tensor* out = NULL;
+    if (i == 2) {
+      TF_DeleteSession(client.session, client.status);
+      client.session = TF_NewSession(client.graph, client.options, client.status);
+    }
+    TF_SessionRun(client.session, NULL, NULL, NULL, 0, &random, &out, 1, NULL, 0, NULL,
+                  client.status);
+    expect(TF_OK, "");
+    values[i / 2][i % 2] = *(float*)TF_TensorData(out);
+    TF_DeleteTensor(out);
+  }
+  assert_true(values[0][0] == values[1][0] && values[0][1] == values[1][1]);
+  assert_true(values[0][0] != values[0][1]);
+  leat_scope_free(there);
+  leat_scope_free(s);
+}
+
+// A session is waited for as long as its caller has patience, whatever a step may take.
+static void opening_has_a_deadline(void** state) {
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_SetTarget(options, "grpc://127.0.0.1:1");
+  assert_null(leat_session_create_within(client.graph, options, 50, client.status));
+  expect(TF_DEADLINE_EXCEEDED, "grpc://127.0.0.1:1");
+  TF_Session* session =
+      leat_session_create_within(client.graph, client.options, 60000, client.status);
+  expect(TF_OK, "");
+  TF_DeleteSession(session, client.status);
+  TF_DeleteSessionOptions(options);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -351,6 +424,9 @@ int main(void) {
       TEST(steps_have_deadlines),
       TEST(masters_that_are_not_there),
       TEST(a_cluster_is_reset),
+      TEST(steps_are_prepared),
+      TEST(opening_has_a_deadline),
+      TEST(seeds_begin_anew_in_each_session),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "capi/handles.h"
 #include "capi/leat/interrupt.h"
 #include "capi/session/run_options.h"
+#include "leat/train.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
 
@@ -47,6 +48,16 @@ leat_status_t leat_capi_session_create(TF_Graph* graph, leat_shared_graph_t* sha
 TF_Session* TF_NewSession(TF_Graph* graph, const TF_SessionOptions* opts, TF_Status* status) {
   TF_Session* session = NULL;
   leat_capi_status_set(status, leat_capi_session_create(graph, NULL, opts, &session));
+  return session;
+}
+
+TF_Session* leat_session_create_within(TF_Graph* graph, const TF_SessionOptions* options,
+                                       int64_t timeout_ms, TF_Status* status) {
+  TF_Session* session = NULL;
+  if (!options) return TF_NewSession(graph, options, status);
+  TF_SessionOptions own = *options;
+  own.options.open_timeout_ms = timeout_ms;
+  leat_capi_status_set(status, leat_capi_session_create(graph, NULL, &own, &session));
   return session;
 }
 
