@@ -19,11 +19,12 @@ endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
+set(servers server security silence operator renamed worker_by_hand client supervisor)
+list(JOIN servers "|" any_server)
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")
   list(FILTER test_sources EXCLUDE REGEX
-    "/(cluster/(rpc[a-z_]*|server|security|silence|operator|renamed|worker_by_hand|client)|\
-tools/server_command)_test\\.c$")
+    "/(cluster/(rpc[a-z_]*|${any_server})|tools/server_command)_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
@@ -89,7 +90,7 @@ tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|opti
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
-tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver|trace)_)")
+tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver|supervisor|trace)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)
@@ -138,11 +139,9 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     add_dependencies(formats.media.png_test leat_module_png)
   endif()
   if(TARGET leat_module_grpc)
-    foreach(name cluster.rpc_test cluster.rpc_cancellation_test cluster.rpc_security_test
-            tests.cluster.server_test tests.cluster.silence_test tests.cluster.operator_test
-            tests.cluster.renamed_test tests.cluster.worker_by_hand_test
-            tests.cluster.client_test tests.cluster.security_test)
-      add_dependencies(${name} leat_module_grpc)
+    list(TRANSFORM servers PREPEND tests.cluster. OUTPUT_VARIABLE server_tests)
+    foreach(name cluster.rpc cluster.rpc_cancellation cluster.rpc_security ${server_tests})
+      add_dependencies(${name}_test leat_module_grpc)
     endforeach()
   endif()
   if(TARGET leat_module_onednn)

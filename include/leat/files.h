@@ -61,6 +61,10 @@ TF_CAPI_EXPORT extern TF_Tensor* leat_checkpoint_read(leat_checkpoint_t* checkpo
 /* The newest checkpoint that the state file in |directory| names and that is there; freed with
  * free(). NULL with NOT_FOUND when there is no state file. */
 TF_CAPI_EXPORT extern char* leat_checkpoint_latest(const char* directory, TF_Status* status);
+/* The same with older ones: |index| 0 is the newest, as above, 1 the next that is there.
+ * OUT_OF_RANGE when there are not so many. */
+TF_CAPI_EXPORT extern char* leat_checkpoint_at(const char* directory, int index,
+                                               TF_Status* status);
 /* Puts |prefix| (in |directory|) at the head of the state file, keeps the newest |keep| and removes
  * the files of the others. */
 TF_CAPI_EXPORT extern void leat_checkpoint_publish(const char* directory, const char* prefix,

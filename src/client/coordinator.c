@@ -180,6 +180,14 @@ int leat_coordinator_should_stop(leat_coordinator_t* c) {
   return stopping;
 }
 
+int leat_coordinator_reason(leat_coordinator_t* c, TF_Status* status) {
+  pthread_mutex_lock(&c->lock);
+  int stopping = c->stopping;
+  if (stopping) TF_SetStatus(status, TF_GetCode(c->reason), TF_Message(c->reason));
+  pthread_mutex_unlock(&c->lock);
+  return stopping;
+}
+
 // ---- Joining ------------------------------------------------------------------------------------
 
 static const worker_t* running(const leat_coordinator_t* c) {

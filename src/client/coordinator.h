@@ -1,4 +1,5 @@
-// The functions of a coordinator that queue runners need beside those of leat/input.h.
+// The functions of a coordinator that queue runners and supervisors need beside those of
+// leat/input.h.
 #ifndef LEAT_CLIENT_COORDINATOR_H_
 #define LEAT_CLIENT_COORDINATOR_H_
 
@@ -8,5 +9,7 @@
 // stop was requested before, it is run at once. Returns 0 where there is no memory.
 int leat_coordinator_on_stop(leat_coordinator_t* coordinator, TF_Session* session,
                              TF_Operation* operation);
+// Returns 1 once a stop was requested; |status| is its reason then.
+int leat_coordinator_reason(leat_coordinator_t* coordinator, TF_Status* status);
 
 #endif  // LEAT_CLIENT_COORDINATOR_H_

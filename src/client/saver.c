@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/saver.h"
 #include "client/scope.h"
 #include "leat/files.h"
 #include "tensorflow/c/env.h"
@@ -223,14 +224,52 @@ static int64_t step_of(const char* prefix) {
   return *end || errno ? 0 : step;
 }
 
+static void restore(leat_saver_t* saver, TF_Session* session, const char* prefix,
+                    int64_t* out_step, TF_Status* status) {
+  leat_variables_restore(session, &saver->operations, prefix, status);
+  if (TF_GetCode(status) != TF_OK) return;
+  saver->last_step = step_of(prefix);
+  if (out_step) *out_step = saver->last_step;
+}
+
 void leat_saver_restore_latest(leat_saver_t* saver, TF_Session* session, int64_t* out_step,
                                TF_Status* status) {
   char* latest = leat_checkpoint_latest(saver->directory, status);
-  if (!latest) return;
-  leat_variables_restore(session, &saver->operations, latest, status);
-  int64_t step = step_of(latest);
+  if (latest) restore(saver, session, latest, out_step, status);
   free(latest);
-  if (TF_GetCode(status) != TF_OK) return;
-  saver->last_step = step;
-  if (out_step) *out_step = step;
+}
+
+// Whether a restore failed with |code| because a file is damaged or missing.
+static int is_damage(TF_Code code) {
+  return code == TF_DATA_LOSS || code == TF_OUT_OF_RANGE || code == TF_NOT_FOUND;
+}
+
+// |status| is that of the newest checkpoint until an older one was restored, or failed otherwise
+// than by damage. A restore that fails leaves variables behind of which some are restored; the one
+// that succeeds assigns all of them.
+void leat_saver_restore_newest(leat_saver_t* saver, TF_Session* session, int64_t* out_step,
+                               char** out_prefix,
+                               void (*skip)(void* data, const char* prefix, const TF_Status* why),
+                               void* data, TF_Status* status) {
+  TF_Status* tried = TF_NewStatus();
+  *out_prefix = NULL;
+  if (!tried) {
+    TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "no memory to restore a checkpoint");
+    return;
+  }
+  char* prefix = leat_checkpoint_at(saver->directory, 0, status);
+  if (!prefix && TF_GetCode(status) == TF_NOT_FOUND) TF_SetStatus(status, TF_OK, "");
+  for (int i = 1; prefix && !*out_prefix; ++i) {
+    restore(saver, session, prefix, out_step, tried);
+    const TF_Code code = TF_GetCode(tried);
+    if (code == TF_OK || !is_damage(code) || i == 1) TF_SetStatus(status, code, TF_Message(tried));
+    if (code == TF_OK) {
+      *out_prefix = prefix;
+      break;
+    }
+    if (is_damage(code)) skip(data, prefix, tried);
+    free(prefix);
+    prefix = is_damage(code) ? leat_checkpoint_at(saver->directory, i, tried) : NULL;
+  }
+  TF_DeleteStatus(tried);
 }

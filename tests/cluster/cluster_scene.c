@@ -167,6 +167,14 @@ void cluster_restart(cluster_scene_t* cluster, int task) {
   open_server(cluster, task);
 }
 
+void cluster_kill_ps(cluster_scene_t* cluster) {
+  assert_int_equal(kill(cluster->process, SIGKILL), 0);
+  assert_int_equal(waitpid(cluster->process, NULL, 0), cluster->process);
+  cluster->process = 0;
+}
+
+void cluster_start_ps(cluster_scene_t* cluster) { start_process(cluster); }
+
 void cluster_let_wait(void) { leat_clock_sleep_ns(50000000); }
 
 void cluster_expect_no_hang(int64_t begin_ns) {

@@ -56,6 +56,9 @@ void cluster_build_queue(cluster_scene_t* cluster);
 void cluster_stop(cluster_scene_t* cluster, int task);
 // Deletes it, and starts a new one in its place.
 void cluster_restart(cluster_scene_t* cluster, int task);
+// Kills the ps, where it is a process; one that was killed is started again.
+void cluster_kill_ps(cluster_scene_t* cluster);
+void cluster_start_ps(cluster_scene_t* cluster);
 // Gives a step a moment to reach the place where it waits; nothing depends on it but which path is
 // tested.
 void cluster_let_wait(void);

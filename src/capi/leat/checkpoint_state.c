@@ -72,34 +72,50 @@ static leat_status_t find_index(leat_arena_t* arena, leat_string_view_t prefix, 
   return leat_ok_status();
 }
 
-// Finds the newest checkpoint. Where the one that the state file names has no index, because it was
-// being replaced or was removed, the newest of the others that has one is taken. Where none has,
-// the named one is returned, so that reading it says what is missing. The caller frees |*out_path|.
-static leat_status_t latest(const char* directory, state_t* state, char** out_path) {
+// Finds the checkpoint that is number |index| from the newest on: the one that the state file names
+// as such, and then those of its list from the end. Those without an index do not count, because
+// they were being replaced or were removed. Where none has one, the named one is number 0, so that
+// reading it says what is missing. The caller frees |*out_path|.
+static leat_status_t find(const char* directory, int index, state_t* state, char** out_path) {
   LEAT_RETURN_IF_ERROR(read_state(directory, state));
   const leat_pb_string_list_t* all = &state->proto.all_model_checkpoint_paths;
   leat_string_view_t named, path;
   bool found;
+  int number = -1;
   LEAT_RETURN_IF_ERROR(
       resolve(&state->arena, directory, state->proto.model_checkpoint_path, &named));
   path = named;
   LEAT_RETURN_IF_ERROR(find_index(&state->arena, path, &found));
-  for (size_t i = all->count; i > 0 && !found; --i) {
+  number += found;
+  for (size_t i = all->count; i > 0 && number < index; --i) {
     LEAT_RETURN_IF_ERROR(resolve(&state->arena, directory, all->items[i - 1], &path));
+    if (leat_string_view_equal(path, named)) continue;
     LEAT_RETURN_IF_ERROR(find_index(&state->arena, path, &found));
+    number += found;
   }
-  *out_path = strdup(found ? path.data : named.data);
+  if (number < 0 && index == 0) path = named;
+  if (number < index && index != 0) {
+    return leat_make_status(LEAT_OUT_OF_RANGE,
+                            "Finding a checkpoint failed: the index is %d, must be below %d, the "
+                            "count of those in '%s'",
+                            index, number + 1, directory);
+  }
+  *out_path = strdup(path.data);
   if (*out_path) return leat_ok_status();
   return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "no memory for a path");
 }
 
-char* leat_checkpoint_latest(const char* directory, TF_Status* status) {
+char* leat_checkpoint_at(const char* directory, int index, TF_Status* status) {
   state_t state = {0};
   char* path = NULL;
   leat_arena_initialize(leat_allocator_system(), 0, &state.arena);
-  leat_capi_status_set(status, latest(directory, &state, &path));
+  leat_capi_status_set(status, find(directory, index < 0 ? 0 : index, &state, &path));
   leat_arena_deinitialize(&state.arena);
   return path;
+}
+
+char* leat_checkpoint_latest(const char* directory, TF_Status* status) {
+  return leat_checkpoint_at(directory, 0, status);
 }
 
 // |prefix| as the state file writes it: without |directory| when it lies in there.
