@@ -3,7 +3,8 @@
 // answers. It is the example to read first: data here, the networks in model.c, files in idx.c,
 // queues in input.c.
 //
-//   mnist train DIR       trains all, saves checkpoints DIR/softmax, DIR/mlp and DIR/cnn
+//   mnist train DIR       trains all, saves checkpoints DIR/softmax, DIR/mlp and DIR/cnn; goes on
+//                         where it was interrupted
 //   mnist classify DIR    restores mlp and cnn and shows what they see
 //
 // train --input queue writes the digits to files first and reads them, by threads of their own,
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "leat/callable.h"
+#include "leat/supervisor.h"
 #include "mnist.h"
 
 #define SHOWN 8   // digits drawn at the end,
@@ -66,6 +68,7 @@ typedef struct {
   model_t model;
   TF_Session* session;
   leat_saver_t* saver;
+  leat_callable_t* step;  // of training
   TF_Status* status;
 } runner_t;
 
@@ -73,19 +76,15 @@ static void open_runner(const char* kind, const char* directory, const char* rec
                         runner_t* r) {
   char checkpoints[1024];
   snprintf(checkpoints, sizeof checkpoints, "%s/%s", directory, kind);
-  r->status = TF_NewStatus();
+  *r = (runner_t){.status = TF_NewStatus()};
   model_build(kind, records, &r->model);
-  r->saver = leat_saver_create(r->model.scope, checkpoints, (leat_saver_options_t){.keep = 2});
+  r->saver = leat_saver_create(r->model.scope, checkpoints,
+                               (leat_saver_options_t){.keep = 2, .every_seconds = 60});
   check("building the graph", leat_scope_status(r->model.scope));
-  TF_SessionOptions* options = TF_NewSessionOptions();
-  r->session = TF_NewSession(r->model.graph, options, r->status);
-  check("opening a session", r->status);
-  TF_DeleteSessionOptions(options);
 }
 
 static void close_runner(runner_t* r) {
   leat_saver_free(r->saver);
-  TF_DeleteSession(r->session, r->status);
   model_free(&r->model);
   TF_DeleteStatus(r->status);
 }
@@ -157,17 +156,34 @@ static void gather(const dataset_t* set, const int* order, float* pixels, int32_
   }
 }
 
-// |steps| of them; batches come from |set|, or from the model's own input when it has one.
-static void train(runner_t* r, const char* kind, const dataset_t* set, int steps, float keep) {
-  static float pixels[BATCH * PIXELS];
-  static int32_t labels[BATCH];
+// Prepares the training step on a session.
+static void prepare(void* data, TF_Session* session, TF_Status* status) {
+  runner_t* r = data;
   model_t* m = &r->model;
   const TF_Operation* target = m->train;
   TF_Output fed[] = {m->images, m->labels, m->keep, m->rate};
   int skipped = m->input.runner_count ? 2 : 0;
-  leat_callable_t* step = leat_callable_create(r->session, fed + skipped, 4 - skipped, &m->loss, 1,
-                                               &target, 1, r->status);
-  check("preparing the training step", r->status);
+  r->step = leat_callable_create(session, fed + skipped, 4 - skipped, &m->loss, 1, &target, 1,
+                                 status);
+}
+
+static void forget(void* data, TF_Session* session) { leat_callable_free(((runner_t*)data)->step); }
+
+// Digits in an order of their own for each epoch, which a program that goes on in its middle finds
+// again.
+static void begin_epoch(int* order, int count, int epoch) {
+  uint32_t random = 7 + (uint32_t)epoch;
+  for (int i = 0; i < count; ++i) order[i] = i;
+  shuffle(order, count, &random);
+}
+
+// Takes the steps that are left of |steps|; batches come from |set|, or from the model's own input
+// when it has one.
+static void train(runner_t* r, leat_supervisor_t* supervisor, const char* kind,
+                  const dataset_t* set, int steps, float keep) {
+  static float pixels[BATCH * PIXELS];
+  static int32_t labels[BATCH];
+  int skipped = r->model.input.runner_count ? 2 : 0;
   float loss = 0, rate = 0;
   leat_array_t feeds[] = {array(TF_FLOAT, 2, BATCH, PIXELS, pixels, sizeof pixels),
                           array(TF_INT32, 1, BATCH, 0, labels, sizeof labels),
@@ -175,40 +191,41 @@ static void train(runner_t* r, const char* kind, const dataset_t* set, int steps
                           array(TF_FLOAT, 0, 0, 0, &rate, sizeof rate)};
   leat_array_t fetch = array(TF_FLOAT, 0, 0, 0, &loss, sizeof loss);
   int* order = malloc((size_t)set->count * sizeof *order);
-  int per_epoch = set->count / BATCH;
-  uint32_t random = 7;
+  int per_epoch = set->count / BATCH, epoch = -1;
   double begun = seconds(), average = 2.3;
-  leat_coordinator_t* coordinator = leat_coordinator_create();
-  leat_queue_runners_start(m->input.runners, m->input.runner_count, r->session, coordinator,
-                           r->status);
-  for (int i = 0; order && i < set->count; ++i) order[i] = i;
-  for (int i = 0; order && i < steps; ++i) {
-    if (i % per_epoch == 0) shuffle(order, set->count, &random);
+  for (int64_t step; order && leat_supervisor_next(supervisor, &step);) {
+    int i = (int)step;
+    if (i / per_epoch != epoch) begin_epoch(order, set->count, epoch = i / per_epoch);
     if (!skipped) gather(set, order + (size_t)(i % per_epoch) * BATCH, pixels, labels);
-    rate = m->first_rate * (float)(steps - i) / (float)steps;  // down to nothing at the end
-    leat_callable_run(step, feeds + skipped, &fetch, r->status);
-    check("training", r->status);
+    rate = r->model.first_rate * (float)(steps - i) / (float)steps;  // down to nothing at the end
+    leat_callable_run(r->step, feeds + skipped, &fetch, r->status);
+    if (!leat_supervisor_check(supervisor, r->status)) continue;
     average += 0.02 * (loss - average);
     if (i % 20 == 19 || i + 1 == steps) show_progress(kind, i + 1, steps, average, begun);
   }
-  leat_coordinator_request_stop(coordinator, r->status);
-  leat_coordinator_join(coordinator, 120, r->status);
-  check("reading", r->status);
-  leat_coordinator_free(coordinator);
   free(order);
-  leat_callable_free(step);
-  leat_saver_save(r->saver, r->session, steps, r->status);
-  check("saving", r->status);
 }
 
 static void train_model(const char* kind, const char* directory, const char* records, int steps,
                         float keep, const dataset_t* train_set, const dataset_t* test_set) {
   runner_t r;
   open_runner(kind, directory, records, &r);
-  leat_target_run(r.session, r.model.init, r.status);
-  check("initialising", r.status);
-  train(&r, kind, train_set, steps, keep);
-  printf("%s: test accuracy %.1f %%\n", kind, 100 * accuracy(&r, test_set));
+  leat_supervisor_spec_t spec = {.graph = r.model.graph,
+                                 .init = r.model.init,
+                                 .saver = r.saver,
+                                 .queue_runners = r.model.input.runners,
+                                 .queue_runner_count = r.model.input.runner_count,
+                                 .last_step = steps,
+                                 .opened = prepare,
+                                 .closing = forget,
+                                 .data = &r};
+  leat_supervisor_t* supervisor = leat_supervisor_create(&spec, r.status);
+  train(&r, supervisor, kind, train_set, steps, keep);
+  r.session = leat_supervisor_session(supervisor);
+  double right = r.session ? accuracy(&r, test_set) : 0;
+  leat_supervisor_close(supervisor, r.status);
+  check("training", r.status);
+  printf("%s: test accuracy %.1f %%\n", kind, 100 * right);
   fflush(stdout);
   close_runner(&r);
 }
@@ -232,6 +249,10 @@ static void restore_and_answer(const char* kind, const char* directory, const da
   runner_t r;
   int64_t step = 0;
   open_runner(kind, directory, NULL, &r);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  r.session = TF_NewSession(r.model.graph, options, r.status);
+  check("opening a session", r.status);
+  TF_DeleteSessionOptions(options);
   leat_saver_restore_latest(r.saver, r.session, &step, r.status);
   check("restoring", r.status);
   printf("%s: restored from step %lld\n", kind, (long long)step);
@@ -240,6 +261,7 @@ static void restore_and_answer(const char* kind, const char* directory, const da
     predict(&r, set->pixels + (size_t)which[i] * PIXELS, 1, logits);
     answers[i] = best(logits);
   }
+  TF_DeleteSession(r.session, r.status);
   close_runner(&r);
 }
 

@@ -6,7 +6,7 @@
  * goes on from the step of that checkpoint. A program that is killed and started again does the
  * same.
  *
- *   leat_saver_t* saver = leat_saver_create(s, "ckpt", (leat_saver_options_t){.every_steps = 100});
+ *   leat_saver_t* saver = leat_saver_create(s, "run", (leat_saver_options_t){.every_steps = 100});
  *   leat_supervisor_spec_t spec = {
  *       .graph = graph, .init = init, .saver = saver, .global_step = step, .last_step = 1000};
  *   leat_supervisor_t* supervisor = leat_supervisor_create(&spec, status);

@@ -15,6 +15,7 @@
 #include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/interrupt.h"
+#include "leat/supervisor.h"
 #include "leat/trace.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
@@ -313,6 +314,21 @@ static void input(void) {
   close_all(session, s, graph);
 }
 
+// A thousand steps, each of which adds one.
+static void supervisor(void) {
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_Output step = leat_global_step(s);
+  TF_Operation* train = leat_count_step(s, leat_group(s, NULL, NULL, 0));
+  TF_Operation* init = leat_variables_initializer(s);
+#include "supervisor_1.inc"
+  CHECK_OK();
+  char* latest = leat_checkpoint_latest("run", status);
+  CHECK(latest && strstr(latest, "model.ckpt-1000"));
+  free(latest);
+  close_all(NULL, s, graph);
+}
+
 static void interrupt(void) {
   TF_Graph* graph = TF_NewGraph();
   leat_scope_t* s = leat_scope_create(graph);
@@ -473,6 +489,7 @@ int main(void) {
   names();
   gradients();
   training();
+  supervisor();
   input();
   interrupt();
   trace();
