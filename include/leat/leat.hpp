@@ -24,6 +24,7 @@
 //   leat/cpp/saver.hpp     checkpoints
 //   leat/cpp/saved_model.hpp
 //   leat/cpp/input.hpp     queue runners
+//   leat/cpp/supervisor.hpp  training that goes on after faults
 #ifndef LEAT_LEAT_HPP_
 #define LEAT_LEAT_HPP_
 
@@ -36,6 +37,7 @@
 #include "leat/cpp/saver.hpp"
 #include "leat/cpp/session.hpp"
 #include "leat/cpp/status.hpp"
+#include "leat/cpp/supervisor.hpp"
 #include "leat/cpp/tensor.hpp"
 #include "leat/cpp/train.hpp"
 #include "leat/cpp/variable.hpp"

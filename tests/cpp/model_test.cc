@@ -4,6 +4,8 @@
 // file must be TensorFlow's. The queue's capacity is 4 and its input has 10 numbers, so the runner
 // must wait for the steps and end by itself; the sum says that no element was lost or doubled. The
 // reason given to a coordinator must be what join() throws, unless it is only the end of the input.
+// A supervisor must come to each step once more after a session was lost: the variable then is what
+// a sum over the numbers of the steps says.
 // Servers are not started here, since tests/cluster does that: only wrong descriptions are refused.
 #include <atomic>
 #include <fstream>
@@ -19,6 +21,70 @@
 
 using namespace leat;
 using namespace leat::ops;
+
+TEST(training_goes_on_after_a_lost_session) {
+  const std::string directory = test::scratch("supervisor");
+  for (bool resource : {false, true}) {
+    Scope scope;
+    const Var step(scope.with_op_name("global_step"), std::int64_t{0},
+                   VarOptions().untrainable().resource(resource));
+    const Var w(scope.with_op_name("w"), {1}, constant(100), VarOptions().resource(resource));
+    const auto x = Placeholder(scope, DT_FLOAT, Placeholder::Shape({1}));
+    const Operation train = minimize(scope, Sum(scope, Mul(scope, w, x), 0), sgd(1), &step);
+    Saver saver(scope, directory + (resource ? "/resource" : "/ref"),
+                SaverOptions().every_steps(10));
+    std::string events;
+    Callable prepared;
+    Supervisor supervisor(scope, SupervisorOptions()
+                                     .init(initialize_variables(scope))
+                                     .ready(uninitialized_variables(scope))
+                                     .saver(saver)
+                                     .global_step(step)
+                                     .last_step(25)
+                                     .opened([&](const Session& session) {
+                                       prepared = session.callable({x}, {}, {train});
+                                     })
+                                     .observe([&](const SupervisorEvent& event) {
+                                       events += event.name + std::to_string(event.step) + " ";
+                                     }));
+    CHECK(!supervisor.session());
+    int calls = 0;
+    supervisor.train([&](const Session& session, std::int64_t number) {
+      prepared({Tensor({static_cast<float>(number)})});
+      if (++calls == 14) throw Error(Status(TF_UNAVAILABLE, "gone"));
+      CHECK(session.run({step})[0].scalar<std::int64_t>() == number + 1);
+    });
+    CHECK(calls == 14 + 15);  // 25 - 10
+    CHECK(supervisor.session().run({w})[0].at<float>(0) == 100 - 24 * 25 / 2);
+    supervisor.close();
+    CHECK(events == "initialized0 opened0 saved0 saved10 lost13 restored10 opened10 saved20 "
+                    "saved25 stopped25 ");
+  }
+}
+
+TEST(training_ends_by_other_errors_and_requests) {
+  Scope scope;
+  const Var w(scope.with_op_name("w"), {1}, ones());
+  SupervisorOptions options;
+  options.init(initialize_variables(scope)).ready(uninitialized_variables(scope));
+  Supervisor supervisor(scope, options);
+  CHECK_ERROR(TF_NOT_FOUND, supervisor.train([](const Session& session, std::int64_t) {
+    session.run({"nothing"});
+  }));
+  CHECK(!supervisor.session());
+  Supervisor second(scope, options);
+  int calls = 0;
+  second.train([&](const Session&, std::int64_t) {
+    if (++calls == 3) second.request_stop();
+  });
+  CHECK(calls == 3 && second.session().run({w})[0].at<float>(0) == 1);
+  options.init(Operation());  // nothing gives w a value
+  CHECK_ERROR(TF_FAILED_PRECONDITION, Supervisor(scope, options).train([](const Session&,
+                                                                          std::int64_t) {}));
+  CHECK_ERROR(TF_FAILED_PRECONDITION, Supervisor().train([](const Session&, std::int64_t) {}));
+  CHECK_ERROR(TF_INVALID_ARGUMENT,
+              Supervisor(scope, SupervisorOptions().waits_for_chief()));
+}
 
 TEST(a_checkpoint_brings_variables_back) {
   const std::string directory = test::scratch("saver");

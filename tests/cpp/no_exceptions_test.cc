@@ -40,6 +40,25 @@ TEST(a_scope_keeps_the_first_error) {
   CHECK(inner.status().message() == message);
 }
 
+TEST(a_step_of_training_returns_its_status) {
+  Scope scope;
+  const Var w(scope.with_op_name("w"), {1}, ones());
+  SupervisorOptions options;
+  options.init(initialize_variables(scope)).last_step(5);
+  auto supervisor = Supervisor::create(scope.graph(), options);
+  CHECK(supervisor.ok());
+  int calls = 0;
+  const auto trained = supervisor->train([&](const Session& session, std::int64_t) {
+    return ++calls == 3 ? Status(TF_ABORTED, "gone") : session.run({w}).status();
+  });
+  CHECK(trained.ok() && calls == 3 + 5);  // without a saver from the beginning
+  auto second = Supervisor::create(scope.graph(), options);
+  const auto failed = second->train([](const Session&, std::int64_t) {
+    return Status(TF_INTERNAL, "mine");
+  });
+  CHECK(failed.status().code() == TF_INTERNAL && failed.status().message() == "mine");
+}
+
 TEST(a_tensor_of_another_type_is_empty) {
   CHECK(Tensor(1.f).span<int>().empty() && Tensor(1.f).scalar<int>() == 0);
   CHECK(!Tensor({{1, 2}, {3}}));

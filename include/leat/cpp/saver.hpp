@@ -107,6 +107,7 @@ class Saver {
     });
   }
   const leat_saver_operations_t& operations() const { return operations_; }
+  leat_saver_t* get() const { return saver_.get(); }
 
  private:
   template <class Function>

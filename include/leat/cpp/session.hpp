@@ -31,6 +31,18 @@ class SessionOptions {
     config_ = text;
     return *this;
   }
+  const std::string& target() const { return target_; }
+  /// The ConfigProto; |error| is set where its text is none.
+  LEAT_CPP_COLD Message config_message(Status& error) const {
+    if (config_.empty()) return Message();
+    detail::CallStatus status;
+    Handle<TF_Buffer, TF_DeleteBuffer> text(
+        TF_NewBufferFromString(config_.data(), config_.size()));
+    Handle<TF_Buffer, TF_DeleteBuffer> proto(
+        leat_message_from_text("ConfigProto", text.get(), status));
+    if (!status.ok()) error = status.get();
+    return proto ? Message("ConfigProto", proto.get()) : Message();
+  }
 
  private:
   friend class Session;
@@ -39,13 +51,8 @@ class SessionOptions {
     Handle<TF_SessionOptions, TF_DeleteSessionOptions> options(TF_NewSessionOptions());
     detail::CallStatus status;
     if (!target_.empty()) TF_SetTarget(options.get(), target_.c_str());
-    if (!config_.empty()) {
-      Handle<TF_Buffer, TF_DeleteBuffer> text(
-          TF_NewBufferFromString(config_.data(), config_.size()));
-      Handle<TF_Buffer, TF_DeleteBuffer> proto(
-          leat_message_from_text("ConfigProto", text.get(), status));
-      if (proto) TF_SetConfig(options.get(), proto.get()->data, proto.get()->length, status);
-    }
+    const std::string proto = config_message(error).bytes();
+    if (!proto.empty()) TF_SetConfig(options.get(), proto.data(), proto.size(), status);
     if (!status.ok()) error = status.get();
     return options;
   }
@@ -179,15 +186,17 @@ struct Step {
 };
 
 struct SessionState {
-  SessionState(const Graph& graph, TF_Session* session) : graph(graph), session(session) {}
+  SessionState(const Graph& graph, TF_Session* session, bool is_lent = false)
+      : graph(graph), session(session), is_lent(is_lent) {}
   SessionState(const SessionState&) = delete;
   SessionState& operator=(const SessionState&) = delete;
   ~SessionState() {
     CallStatus status;
-    TF_DeleteSession(session, status);
+    if (!is_lent) TF_DeleteSession(session, status);
   }
   const Graph graph;
   TF_Session* const session;
+  const bool is_lent;
 };
 
 }  // namespace detail
@@ -321,6 +330,13 @@ class Session {
   /// Takes over a session of the C API on |graph|.
   Session(const Graph& graph, TF_Session* session)
       : state_(new detail::SessionState(graph, session)) {}
+  /// One that stays the caller's, who keeps it until the last copy has been used.
+  static Session lent(const Graph& graph, TF_Session* session) {
+    Session made;
+    made.state_ = detail::Shared<detail::SessionState>(
+        new detail::SessionState(graph, session, true));
+    return made;
+  }
 
   explicit operator bool() const { return static_cast<bool>(state_); }
   TF_Session* get() const { return state_ ? state_->session : nullptr; }

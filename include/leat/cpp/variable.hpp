@@ -256,6 +256,35 @@ LEAT_CPP_COLD inline Operation initialize_variables(const Scope& scope) {
   return ops::group(scope.with_op_name("init"), all);
 }
 
+/// The names of those of the variables made so far that have no value: strings [n].
+LEAT_CPP_COLD inline Output uninitialized_variables(const Scope& outer) {
+  const Scope scope = outer.sub_scope("report_uninitialized_variables");
+  const std::vector<detail::VariableRow> rows = scope.graph().variables();
+  Tensor names(TF_STRING, {static_cast<std::int64_t>(rows.size())});
+  std::vector<Output> there;
+  for (const detail::VariableRow& row : rows) {
+    const char* op = row.is_resource() ? "VarIsInitializedOp" : "IsVariableInitialized";
+    names.set_string(static_cast<std::int64_t>(there.size()), row.handle.op().name());
+    there.push_back(detail::add(scope, op, {row.handle}).output(0));
+  }
+  const Output all = ops::Const(scope, names);
+  if (rows.empty()) return all;
+  const Output packed = OpBuilder(scope, "Pack").input(InputList(there)).finish().output(0);
+  const Output missing = detail::add(scope, "LogicalNot", {packed}).output(0);
+  const Output places = detail::add(scope, "Where", {missing}).output(0);
+  const Output flat = OpBuilder(scope, "Reshape")
+                          .input(places)
+                          .input(ops::Const(scope, Tensor({-1})))
+                          .finish()
+                          .output(0);
+  return OpBuilder(scope, "GatherV2")
+      .input(all)
+      .input(flat)
+      .input(ops::Const(scope, Tensor(0)))
+      .finish()
+      .output(0);
+}
+
 LEAT_CPP_END_NAMESPACE
 
 #endif  // LEAT_CPP_VARIABLE_HPP_
