@@ -2,7 +2,7 @@
 // so (RESOURCE_EXHAUSTED, UNAVAILABLE) and lose nothing; the first n that is never met succeeds. A
 // scenario is a function that uses a part of the API from beginning to end, and survive() runs it
 // with each fault in turn. The scenarios are messages, event files, records, a model that trains,
-// saves and restores, and input by queue runners, whose threads must all end. Under the sanitizers
+// saves and restores, alone and under a supervisor, and input by queue runners, whose threads must all end. Under the sanitizers
 // some n are left out, since a training run makes thousands of allocations. A save that fails
 // leaves the checkpoint before it.
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "leat/files.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
-#include "leat/train.h"
+#include "leat/supervisor.h"
 #include "scratch.h"
 
 typedef void (*scenario_fn_t)(TF_Status* status);
@@ -169,6 +169,39 @@ static void test_model(void** state) {
 #endif
 }
 
+// ---- A supervisor -------------------------------------------------------------------------------
+
+// A fault that looks like one of a cluster, as a file's does, ends a session, and the next one goes
+// on.
+static void train_supervised(TF_Status* status) {
+  model_t m = {NULL};
+  build_model(&m, status);
+  if (TF_GetCode(status) == TF_OK) {
+    const leat_supervisor_spec_t spec = {.graph = m.graph,
+                                         .init = m.init,
+                                         .saver = m.saver,
+                                         .logs = "logs",
+                                         .poll_seconds = 1e-3,
+                                         .last_step = 2};
+    unlink("ckpt/checkpoint");
+    leat_supervisor_t* supervisor = leat_supervisor_create(&spec, status);
+    while (leat_supervisor_next(supervisor, NULL)) {
+      leat_supervisor_run(supervisor, NULL, NULL, 0, NULL, NULL, 0, &m.train, 1);
+    }
+    leat_supervisor_close(supervisor, status);
+  }
+  close_model(&m);
+}
+
+static void test_supervisor(void** state) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  survive(train_supervised, LEAT_FAULT_ALLOCATION, 17);
+#else
+  survive(train_supervised, LEAT_FAULT_ALLOCATION, 3);
+#endif
+  survive(train_supervised, LEAT_FAULT_FILE, 1);
+}
+
 // ---- A save that fails --------------------------------------------------------------------------
 
 static int64_t saved_step;
@@ -269,6 +302,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_small_things),
       TEST(test_model),
+      TEST(test_supervisor),
       TEST(test_failed_saves),
       TEST(test_input),
   };

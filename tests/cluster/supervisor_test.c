@@ -98,6 +98,19 @@ static void a_ps_dies_at_the_end(void** state) {
   assert_true(scratch_has("ckpt/model.ckpt-35.index"));
 }
 
+// The master's own task dies too.
+static void a_master_is_replaced(void** state) {
+  int stops = 0;
+  training_begin(&t);
+  for (int64_t step; leat_supervisor_next(t.supervisor, &step);) {
+    if (step == 23 && stops++ == 0) cluster_restart(cluster, CLUSTER_WORKER);
+    training_step(&t, step, &losses[step]);
+  }
+  training_end(&t, TF_OK, "");
+  assert_int_equal(count_events("lost"), 1);
+  assert_int_equal(count_events("restored 20 model.ckpt-20; "), 1);
+}
+
 static void a_program_may_want_no_restart(void** state) {
   t.spec.restarts = -1;
   training_begin(&t);
@@ -106,6 +119,41 @@ static void a_program_may_want_no_restart(void** state) {
     training_step(&t, step, &losses[step]);
   }
   training_end(&t, TF_UNAVAILABLE, "");
+}
+
+// A queue of the worker is filled by threads of this process, in each session anew: the step is what
+// it is fed with.
+static void a_queue_is_filled_again(void** state) {
+  const TF_DataType type = TF_FLOAT;
+  leat_scope_t* s = leat_scope_on(t.scope, CLUSTER_WORKER_CPU);
+  leat_attribute_t attributes[] = {leat_attribute_types("component_types", 1, &type),
+                                   leat_attribute_int("capacity", 3)};
+  TF_Output queue = {leat_operation(s, "FIFOQueueV2", NULL, NULL, 0, attributes, 2), 0};
+  TF_Output inputs[] = {queue, leat_constant_float(s, 0.25f)};
+  TF_Operation* enqueue = leat_operation(s, "QueueEnqueueV2", NULL, inputs, 2, NULL, 0);
+  TF_Output taken = {leat_operation(s, "QueueDequeueV2", NULL, &queue, 1, attributes, 1), 0};
+  leat_queue_runner_t* runner =
+      leat_queue_runner_create(s, queue, (TF_Operation*[]){enqueue, enqueue}, 2, NULL, NULL);
+  kit_ok(leat_scope_status(s));
+  t.spec.queue_runners = &runner;
+  t.spec.queue_runner_count = 1;
+  t.on_event = start_when_missed;
+  int kills = 0;
+  training_begin(&t);
+  for (int64_t step; leat_supervisor_next(t.supervisor, &step);) {
+    TF_Tensor* value = NULL;
+    const int done =
+        leat_supervisor_run(t.supervisor, NULL, NULL, 0, &taken, &value, 1, NULL, 0);
+    if (done) assert_true(kit_float_of(value) == 0.25f);
+    TF_DeleteTensor(value);
+    if (!done) continue;
+    if (step == 17 && kills++ == 0) cluster_kill_ps(cluster);
+    training_step(&t, step, &losses[step]);
+  }
+  training_end(&t, TF_OK, "");
+  assert_int_equal(count_events("restored 10 model.ckpt-10; "), 1);
+  leat_queue_runner_free(runner);
+  leat_scope_free(s);
 }
 
 // ---- Nobody is there ----------------------------------------------------------------------------
@@ -255,6 +303,8 @@ int main(int argc, char** argv) {
       TEST(a_ps_is_replaced),
       TEST(a_ps_is_missing_for_a_while),
       TEST(a_ps_dies_at_the_end),
+      TEST(a_master_is_replaced),
+      TEST(a_queue_is_filled_again),
       TEST(a_program_may_want_no_restart),
       TEST(a_master_is_waited_for),
       TEST(a_worker_waits_for_the_chief),
