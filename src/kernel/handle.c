@@ -1,10 +1,10 @@
 // Naming and finding resources. A kernel that makes a resource chooses its name once, from the
-// attributes "container" and "shared_name". A private resource has the device's incarnation in its
-// name, because containers may be shared between sessions and every session has devices of its own:
+// attributes "container" and "shared_name". A private resource has a number of its session in its
+// name, because containers may be shared between sessions:
 //
 //   shared_name given      container / shared_name                     any node with the same names
 //   variables              container / node name                       nodes of that name
-//   else                   container / _<incarnation>_<node name>      this session alone
+//   else                   container / _<number>_<node name>           this session alone
 //
 // Finding takes either form of handle. A handle by value may own its resource, which is then in no
 // container; otherwise both forms lead to the device's resource manager. A handle says its kind and
@@ -63,12 +63,10 @@ static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_nam
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
   LEAT_RETURN_IF_ERROR(check_names(c, container, name));
   if (container.size == 0) container = leat_resource_manager_default(c->resources);
-  char prefix[24] = "";
+  char prefix[LEAT_PRIVATE_PREFIX_BYTES] = "";
   if (name.size == 0) {
     name = c->kernel->node_name;
-    if (!node_name_is_shared) {
-      snprintf(prefix, sizeof prefix, "_%016" PRIx64 "_", c->kernel->device->incarnation);
-    }
+    if (!node_name_is_shared) leat_resource_manager_print_private(c->session_resources, prefix);
   }
   size_t prefix_bytes = strlen(prefix);
   char* text;

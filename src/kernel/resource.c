@@ -9,9 +9,11 @@
 // ending may call the manager.
 #include "kernel/resource.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "kernel/collective.h"
 
 typedef struct resource_key_s {
@@ -37,6 +39,7 @@ struct leat_resource_manager_s {
   size_t bucket_count;  // a power of two
   size_t count;
   leat_string_view_t default_container;
+  uint64_t number;  // random
   leat_resource_manager_t* shared;  // has the named containers; NULL: this manager has them
   leat_collectives_t* collectives;
 };
@@ -178,20 +181,23 @@ leat_status_t leat_resource_manager_create(leat_allocator_t* allocator,
   manager->bucket_count = FIRST_BUCKETS;
   leat_mutex_initialize(&manager->mutex);
   manager->default_container = LEAT_SV(LEAT_DEFAULT_CONTAINER);
+  manager->number = leat_random_seed();
   *out_manager = manager;
   return leat_ok_status();
 }
 
-// Takes the entries of |container| out of the table; all entries when its data is NULL.
+// Takes the entries of |container| out of the table whose names begin with |prefix|; those of all
+// containers when its data is NULL.
 static resource_entry_t* unlink_entries(leat_resource_manager_t* manager,
-                                        leat_string_view_t container) {
+                                        leat_string_view_t container, leat_string_view_t prefix) {
   resource_entry_t* unlinked = NULL;
   leat_lanes_lock_all(&manager->lanes);
   for (size_t i = 0; i < manager->bucket_count; ++i) {
     resource_entry_t** place = &manager->buckets[i];
     while (*place) {
       resource_entry_t* entry = *place;
-      if (container.data && !leat_string_view_equal(entry->key.container, container)) {
+      const bool is_in = !container.data || leat_string_view_equal(entry->key.container, container);
+      if (!is_in || !leat_string_view_starts_with(entry->key.name, prefix)) {
         place = &entry->next;
         continue;
       }
@@ -252,7 +258,7 @@ static leat_resource_manager_t* holder_of(leat_resource_manager_t* manager,
 
 void leat_resource_manager_free(leat_resource_manager_t* manager) {
   if (!manager) return;
-  free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}));
+  free_entries(manager, unlink_entries(manager, (leat_string_view_t){0}, LEAT_SV("")));
   leat_collectives_release(manager->collectives);
   leat_mutex_deinitialize(&manager->mutex);
   leat_allocator_free(manager->allocator, manager->buckets);
@@ -263,9 +269,28 @@ void leat_resource_manager_clear(leat_resource_manager_t* manager, leat_string_v
   manager = holder_of(manager, container);
   if (container.size == 0) container = manager->default_container;
   leat_mutex_lock(&manager->mutex);
-  resource_entry_t* entries = unlink_entries(manager, container);
+  resource_entry_t* entries = unlink_entries(manager, container, LEAT_SV(""));
   leat_mutex_unlock(&manager->mutex);
   free_entries(manager, entries);
+}
+
+void leat_resource_manager_print_private(const leat_resource_manager_t* session,
+                                         char out_prefix[LEAT_PRIVATE_PREFIX_BYTES]) {
+  snprintf(out_prefix, LEAT_PRIVATE_PREFIX_BYTES, "_%016" PRIx64 "_",
+           session ? session->number : 0);
+}
+
+void leat_resource_manager_end_session(leat_resource_manager_t* manager,
+                                       const leat_resource_manager_t* session) {
+  char prefix[LEAT_PRIVATE_PREFIX_BYTES];
+  if (!manager || !session) return;
+  leat_resource_manager_print_private(session, prefix);
+  leat_mutex_lock(&manager->mutex);
+  resource_entry_t* entries =
+      unlink_entries(manager, (leat_string_view_t){0}, leat_string_view_from(prefix));
+  leat_mutex_unlock(&manager->mutex);
+  free_entries(manager, entries);
+  leat_resource_manager_end_session(manager->shared, session);
 }
 
 // The resource, retained, or NULL. Takes one lane, never the mutex.

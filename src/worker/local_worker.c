@@ -68,7 +68,7 @@ struct local_worker_s {
   leat_device_t** devices;
   leat_resource_manager_t** resources;  // one a device
   bool owns_resources;
-  leat_resource_manager_t* session_resources;  // NULL where all resources are the worker's own
+  leat_resource_manager_t* own;  // the session's; NULL where all resources are the worker's own
   leat_collectives_t* collectives;  // of its devices, where it owns the resources
   int device_count;
   leat_session_tensors_t* session_tensors;
@@ -157,7 +157,7 @@ static leat_status_t register_graph(leat_local_worker_t* worker,
   if (!status) {
     leat_plan_options_t options = {worker->kernels, worker->resources[device],
                                    worker->devices[device], worker->allocator,
-                                   worker->session_resources};
+                                   worker->own};
     status = leat_plan_compile(request, &options, &plan);
   }
   if (status) {
@@ -516,10 +516,11 @@ static void worker_destroy(leat_worker_t* self) {
   }
   leat_graph_table_deinitialize(&worker->graphs);
   leat_step_table_deinitialize(&worker->steps);
-  for (int i = 0; worker->owns_resources && worker->resources && i < worker->device_count; ++i) {
-    leat_resource_manager_free(worker->resources[i]);
+  for (int i = 0; worker->resources && i < worker->device_count; ++i) {
+    leat_resource_manager_end_session(worker->resources[i], worker->own);
+    if (worker->owns_resources) leat_resource_manager_free(worker->resources[i]);
   }
-  leat_resource_manager_free(worker->session_resources);
+  leat_resource_manager_free(worker->own);
   leat_collectives_release(worker->collectives);
   for (int i = 0; worker->devices && i < worker->device_count; ++i) {
     leat_device_release(worker->devices[i]);
@@ -557,8 +558,7 @@ static leat_status_t take_devices(leat_local_worker_t* worker,
   if (worker->owns_resources) {
     LEAT_RETURN_IF_ERROR(leat_collectives_create(worker->allocator, &worker->collectives));
   } else {
-    LEAT_RETURN_IF_ERROR(
-        leat_resource_manager_create(worker->allocator, &worker->session_resources));
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_create(worker->allocator, &worker->own));
   }
   for (int i = 0; i < options->device_count; ++i) {
     if (options->resources) {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "client/training.h"
 #include "leat/callable.h"
 #include "scratch.h"
@@ -223,6 +224,23 @@ static void test_a_lost_session(void** state) {
                          "10; saved 20; saved 30; saved 40; stopped 40; ");
 }
 
+// Where the very last save loses the session, training is not over: the steps since the save before
+// are done once more. The file that cannot be written looks like a fault of the cluster.
+static void test_a_fault_of_the_last_save(void** state) {
+  leat_fault_t fault;
+  t.spec.last_step = 35;
+  training_begin(&t);
+  take_steps(34);
+  assert_int_equal(training_step(&t, 34, &losses[34]), 1);
+  leat_fault_install(&fault, LEAT_FAULT_FILE, 2);  // the first one asks what is there
+  assert_int_equal(leat_supervisor_next(t.supervisor, NULL), 1);
+  assert_true(leat_fault_remove(&fault));
+  take_steps(35);
+  training_end(&t, TF_OK, "");
+  assert_non_null(strstr(t.events, "saved 30; lost 35; restored 30 model.ckpt-30; opened 30; "
+                                   "saved 35; stopped 35; "));
+}
+
 static void test_restarts_are_limited(void** state) {
   t.spec.restarts = 1;
   training_begin(&t);
@@ -334,6 +352,16 @@ static void test_local_init(void** state) {
                           local));
   leat_supervisor_close(t.supervisor, t.status);
   kit_ok(t.status);
+}
+
+// They are not before: |local_init| would fail, as it reads w here.
+static void test_local_init_waits(void** state) {
+  t.spec.waits_for_chief = 1;
+  t.spec.wait_seconds = 0.1;
+  t.spec.local_ready = t.spec.ready;
+  t.spec.local_init = TF_GraphOperationByName(t.graph, "w/read");
+  training_begin(&t);
+  training_end(&t, TF_DEADLINE_EXCEEDED, "Variables not initialized: global_step, w, ");
 }
 
 // ---- Stops --------------------------------------------------------------------------------------
@@ -513,6 +541,7 @@ int main(void) {
       TEST(test_full_directory),
       TEST(test_no_directory),
       TEST(test_a_lost_session),
+      TEST(test_a_fault_of_the_last_save),
       TEST(test_restarts_are_limited),
       TEST(test_nothing_is_saved),
       TEST(test_other_errors_end_training),
@@ -521,6 +550,7 @@ int main(void) {
       TEST(test_nobody_makes_it_ready),
       TEST(test_a_stop_ends_the_waiting),
       TEST(test_local_init),
+      TEST(test_local_init_waits),
       TEST(test_stop_from_another_thread),
       TEST(test_stop_by_a_signal),
       TEST(test_the_time_is_up),

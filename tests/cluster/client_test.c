@@ -398,6 +398,33 @@ static void seeds_begin_anew_in_each_session(void** state) {
   leat_scope_free(s);
 }
 
+// A queue without a shared name is its session's own, and ends with it; one that has a name stays as
+// the last session has left it.
+static void private_queues_end_with_their_session(void** state) {
+  leat_scope_t* s = leat_scope_create(client.graph);
+  leat_scope_t* there = leat_scope_on(s, CLUSTER_PS_CPU);
+  const TF_DataType type = TF_FLOAT;
+  for (int is_named = 0; is_named < 2; ++is_named) {
+    leat_attribute_t attributes[] = {
+        leat_attribute_types("component_types", 1, &type),
+        leat_attribute_string("shared_name", is_named ? "named" : "")};
+    TF_Output queue = {leat_operation(there, "FIFOQueueV2", NULL, NULL, 0, attributes, 2), 0};
+    TF_Output inputs[] = {queue, leat_constant_float(there, 1)};
+    TF_Operation* put = leat_operation(there, "QueueEnqueueV2", NULL, inputs, 2, NULL, 0);
+    TF_Operation* close = leat_operation(there, "QueueCloseV2", NULL, &queue, 1, NULL, 0);
+    leat_target_run(client.session, put, client.status);
+    expect(TF_OK, "");
+    leat_target_run(client.session, close, client.status);
+    expect(TF_OK, "");
+    TF_DeleteSession(client.session, client.status);
+    client.session = TF_NewSession(client.graph, client.options, client.status);
+    leat_target_run(client.session, put, client.status);
+    expect(is_named ? TF_CANCELLED : TF_OK, is_named ? "is closed" : "");
+  }
+  leat_scope_free(there);
+  leat_scope_free(s);
+}
+
 // A session is waited for as long as its caller has patience, whatever a step may take.
 static void opening_has_a_deadline(void** state) {
   TF_SessionOptions* options = TF_NewSessionOptions();
@@ -427,6 +454,7 @@ int main(void) {
       TEST(steps_are_prepared),
       TEST(opening_has_a_deadline),
       TEST(seeds_begin_anew_in_each_session),
+      TEST(private_queues_end_with_their_session),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
