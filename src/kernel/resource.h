@@ -92,8 +92,8 @@ LEAT_MUST_USE leat_status_t leat_resource_manager_remove_named(leat_resource_man
                                                                leat_string_view_t container,
                                                                leat_string_view_t name,
                                                                leat_string_view_t kind_name);
-// Private resources have names that begin with a number of the session that made them, which is that
-// of its own manager: "_<number>_". When a session ends whose other resources outlive it, its
+// Private resources have names that begin with a number of the session that made them, which is
+// that of its own manager: "_<number>_". When a session ends whose other resources outlive it, its
 // private ones in |manager| end too. NULL of either is allowed.
 #define LEAT_PRIVATE_PREFIX_BYTES 24
 void leat_resource_manager_print_private(const leat_resource_manager_t* session,

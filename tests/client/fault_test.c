@@ -2,9 +2,9 @@
 // so (RESOURCE_EXHAUSTED, UNAVAILABLE) and lose nothing; the first n that is never met succeeds. A
 // scenario is a function that uses a part of the API from beginning to end, and survive() runs it
 // with each fault in turn. The scenarios are messages, event files, records, a model that trains,
-// saves and restores, alone and under a supervisor, and input by queue runners, whose threads must all end. Under the sanitizers
-// some n are left out, since a training run makes thousands of allocations. A save that fails
-// leaves the checkpoint before it.
+// saves and restores, alone and under a supervisor, and input by queue runners, whose threads must
+// all end. Under the sanitizers some n are left out, since a training run makes thousands of
+// allocations. A save that fails leaves the checkpoint before it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -398,8 +398,8 @@ static void seeds_begin_anew_in_each_session(void** state) {
   leat_scope_free(s);
 }
 
-// A queue without a shared name is its session's own, and ends with it; one that has a name stays as
-// the last session has left it.
+// A queue without a shared name is its session's own, and ends with it; one that has a name stays
+// as the last session has left it.
 static void private_queues_end_with_their_session(void** state) {
   leat_scope_t* s = leat_scope_create(client.graph);
   leat_scope_t* there = leat_scope_on(s, CLUSTER_PS_CPU);
