@@ -216,6 +216,7 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
       status = add_tasks(cluster, &asking, &config.device_filters, options->isolate_state,
                          out_target);
     }
+    if (!status) out_target->numbers = leat_task_collectives_numbers(task->collectives);
     if (status) leat_target_deinitialize(out_target, task->allocator);
   }
   free_asking(task->allocator, &asking);

@@ -1,6 +1,7 @@
 // Ranks follow the names of the tasks, as texts, and then the numbers of the devices, as in
 // TensorFlow. What an instance is must be the same for all members; the first who asks says it. An
-// instance is forgotten when all members have asked, so that its number may come again.
+// instance is forgotten when all members have asked, so that its number may come again. A member
+// whose step failed may ask twice, and counts once.
 #include "cluster/collective_leader.h"
 
 #include <string.h>
@@ -25,10 +26,12 @@ typedef struct group_s {
 
 typedef struct instance_s {
   struct instance_s* next;
-  int32_t group_key, key, type, data_type, asked;
+  int32_t group_key, key, type, data_type;
   int64_t step_id;
   int32_t source;  // rank; -1: none so far
   waiter_t* waiters;
+  int32_t asked;   // how many members have asked
+  bool has_asked[];  // [size of the group]
 } instance_t;
 
 struct leat_collective_leader_s {
@@ -222,9 +225,25 @@ void leat_collective_leader_join(leat_collective_leader_t* leader,
 
 // ---- Instances ----------------------------------------------------------------------------------
 
+static leat_status_t find_member(const leat_collective_leader_t* leader,
+                                 const leat_pb_complete_instance_request_t* request,
+                                 const group_t** out_group, int32_t* out_rank) {
+  const group_t* g = leader->groups;
+  while (g && g->key != request->group_key) g = g->next;
+  *out_group = g;
+  for (size_t rank = 0; g && rank < g->devices.count; ++rank) {
+    *out_rank = (int32_t)rank;
+    if (leat_string_view_equal(g->devices.items[rank].name, request->device)) {
+      return leat_ok_status();
+    }
+  }
+  return leat_make_status(LEAT_INTERNAL, "Device %.*s is not in group %d",
+                          LEAT_SV_ARG(request->device), (int)request->group_key);
+}
+
 static leat_status_t find_instance(leat_collective_leader_t* leader,
                                    const leat_pb_complete_instance_request_t* request,
-                                   instance_t** out_instance) {
+                                   const group_t* group, instance_t** out_instance) {
   instance_t* i = leader->instances;
   while (i && (i->group_key != request->group_key || i->key != request->instance_key ||
                i->step_id != request->step_id)) {
@@ -238,29 +257,27 @@ static leat_status_t find_instance(leat_collective_leader_t* leader,
         (int)i->key, (int)i->type, (int)i->data_type, (int)request->type, (int)request->data_type);
   }
   if (i) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leader->allocator, 1, &i));
-  *i = (instance_t){.next = leader->instances, .group_key = request->group_key,
-                    .key = request->instance_key, .type = request->type,
-                    .data_type = request->data_type, .step_id = request->step_id, .source = -1};
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
+      leader->allocator, sizeof *i + (size_t)group->size * sizeof *i->has_asked, (void**)&i));
+  i->next = leader->instances;
+  i->group_key = request->group_key;
+  i->key = request->instance_key;
+  i->type = request->type;
+  i->data_type = request->data_type;
+  i->step_id = request->step_id;
+  i->source = -1;
   leader->instances = i;
   *out_instance = i;
   return leat_ok_status();
 }
 
-static leat_status_t claim_source(const leat_collective_leader_t* leader, instance_t* i,
-                                  leat_string_view_t device) {
-  const group_t* g = leader->groups;
-  while (g && g->key != i->group_key) g = g->next;
-  if (i->source >= 0) {
+static leat_status_t claim_source(instance_t* i, int32_t rank, leat_string_view_t device) {
+  if (i->source >= 0 && i->source != rank) {
     return leat_make_status(LEAT_INTERNAL, "Instance %d already has a source, and device %.*s "
                             "claims to be a second one", (int)i->key, LEAT_SV_ARG(device));
   }
-  for (size_t rank = 0; g && rank < g->devices.count; ++rank) {
-    if (leat_string_view_equal(g->devices.items[rank].name, device)) i->source = (int32_t)rank;
-  }
-  if (i->source >= 0) return leat_ok_status();
-  return leat_make_status(LEAT_INTERNAL, "Device %.*s is not in group %d", LEAT_SV_ARG(device),
-                          (int)i->group_key);
+  i->source = rank;
+  return leat_ok_status();
 }
 
 static void remove_instance(leat_collective_leader_t* leader, instance_t* instance) {
@@ -276,18 +293,22 @@ void leat_collective_leader_enter(leat_collective_leader_t* leader,
                                   const leat_pb_complete_instance_request_t* request,
                                   leat_instance_told_fn_t fn, void* data) {
   instance_t* i = NULL;
+  const group_t* group;
+  int32_t rank;
   waiter_t* waiters = NULL;
   leat_pb_complete_instance_response_t response = {.instance_key = request->instance_key,
                                                    .source_rank = -1};
   leat_mutex_lock(&leader->mutex);
-  leat_status_t status = find_instance(leader, request, &i);
-  if (!status && request->is_source) status = claim_source(leader, i, request->device);
+  leat_status_t status = find_member(leader, request, &group, &rank);
+  if (!status) status = find_instance(leader, request, group, &i);
+  if (!status && request->is_source) status = claim_source(i, rank, request->device);
   if (!status) {
     status = add_waiter(leader, (waiter_t){.instance_fn = fn, .data = data}, &i->waiters);
   }
   if (!status) {
-    ++i->asked;
-    const bool is_last = i->asked >= request->group_size;
+    i->asked += !i->has_asked[rank];
+    i->has_asked[rank] = true;
+    const bool is_last = i->asked == group->size;
     response.source_rank = i->source;
     if (i->type != BROADCAST || i->source >= 0 || is_last) waiters = take_waiters(&i->waiters);
     if (is_last) remove_instance(leader, i);

@@ -1,12 +1,14 @@
 // CompleteGroup and CompleteInstance are answered when the leader's tables know the answer, and
 // RecvBuf when a member here offers the chunk. A call whose caller gives up is answered at once;
-// what still comes for it then is dropped, as with RecvTensor (worker_methods.c).
+// what still comes for it then is dropped, as with RecvTensor (worker_methods.c). FailStep tells of
+// a step that failed at another master.
 #include "cluster/collective_methods.h"
 
 #include <inttypes.h>
 
 #include "base/checked.h"
 #include "base/clock.h"
+#include "formats/generated/collective.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
 
@@ -79,6 +81,33 @@ void leat_worker_complete_instance(leat_service_call_t* call, const void* messag
   leat_collective_leader_enter(leat_task_collectives_leader(call->task->collectives), message,
                                instance_told, waiting);
 }
+
+// ---- Steps of several masters -------------------------------------------------------------------
+
+void leat_worker_get_step_sequence(leat_service_call_t* call, const void* message) {
+  leat_pb_get_step_sequence_response_t response = {0};
+  leat_status_t status =
+      leat_step_sequences_tell(leat_task_collectives_sequences(call->task->collectives), message,
+                               &call->arena, &response);
+  leat_service_answer(call, status, &leat_pb_get_step_sequence_response_descriptor, &response);
+}
+
+static void fail_step(leat_service_call_t* call, const void* message) {
+  const leat_pb_fail_step_request_t* request = message;
+  const bool is_known = request->code > LEAT_OK && request->code <= LEAT_UNAUTHENTICATED;
+  if (request->step_id) {
+    leat_collectives_fail_step(
+        leat_task_collectives_rounds(call->task->collectives), request->step_id,
+        leat_make_status(is_known ? (leat_status_code_t)request->code : LEAT_UNKNOWN, "%.*s",
+                         LEAT_SV_ARG(request->message)));
+  }
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+const leat_service_method_t leat_collective_methods[] = {
+    {"FailStep", &leat_pb_fail_step_request_descriptor, fail_step},
+    {0},
+};
 
 // ---- Chunks -------------------------------------------------------------------------------------
 
@@ -153,10 +182,13 @@ void leat_worker_recv_buf(leat_service_call_t* call, const void* message) {
   waiting_call_t* waiting = wait_for_answer(call);
   if (!waiting) return;
   // A call may be answered, and its message be gone, as soon as its cancellation is asked for.
-  char key[160];
-  const size_t size = LEAT_MIN(request->buf_rendezvous_key.size, sizeof key);
+  char key[160], source[512];
+  const size_t key_size = LEAT_MIN(request->buf_rendezvous_key.size, sizeof key);
+  const size_t source_size = LEAT_MIN(request->src_device.size, sizeof source);
   const int64_t step_id = request->step_id;
-  memcpy(key, request->buf_rendezvous_key.data, size);
+  memcpy(key, request->buf_rendezvous_key.data, key_size);
+  memcpy(source, request->src_device.data, source_size);
   leat_rpc_request_on_cancel(call->request, cancel_waiting, waiting);
-  leat_collectives_take(rounds, step_id, leat_string_view_make(key, size), chunk_offered, waiting);
+  leat_collectives_take(rounds, step_id, leat_string_view_make(key, key_size),
+                        leat_string_view_make(source, source_size), chunk_offered, waiting);
 }

@@ -6,6 +6,7 @@
 
 void leat_worker_complete_group(leat_service_call_t* call, const void* message);
 void leat_worker_complete_instance(leat_service_call_t* call, const void* message);
+void leat_worker_get_step_sequence(leat_service_call_t* call, const void* message);
 void leat_worker_recv_buf(leat_service_call_t* call, const void* message);
 
 #endif  // LEAT_CLUSTER_COLLECTIVE_METHODS_H_

@@ -1,7 +1,7 @@
 // A member's question for its group goes to the leader twice: CompleteGroup, once for each group
-// and device, and CompleteInstance. The answers are kept: the group for all later collectives, and
-// the source of an instance where the keys are attributes of the node, since these always name the
-// same collective. Where the keys are inputs each step asks anew, as TensorFlow's members do.
+// and device, and CompleteInstance. The answers are kept, the group for all later collectives, and
+// the source of an instance for all later steps, as TensorFlow's members keep them. Those of a
+// communicator have numbers that do not come again, and ask each time.
 //
 //   resolve ─▶ group known? ──no──▶ CompleteGroup ─┐
 //                  │yes ◀──────────────────────────┘
@@ -25,14 +25,14 @@ typedef struct known_group_s {
   bool is_known;
   leat_arena_t arena;  // of what follows
   leat_collective_members_t members;
-  leat_word_map_t sources;  // of fixed instances: the source + 1, by key
+  leat_word_map_t sources;  // of instances that come again: the source + 1, by key
   question_t* waiting;
 } known_group_t;
 
 struct question_s {
   question_t* next;
   known_group_t* group;
-  bool is_fixed;
+  bool comes_again;
   leat_arena_t arena;  // of the request
   leat_pb_complete_instance_request_t request;
   leat_collective_resolved_fn_t fn;
@@ -45,6 +45,8 @@ struct leat_task_collectives_s {
   int leader_number;
   leat_collectives_t* rounds;
   leat_collective_leader_t* leader;
+  leat_step_sequences_t* sequences;
+  bool has_leader;     // one was named
   leat_mutex_t mutex;  // guards what follows
   known_group_t* groups;
 };
@@ -78,7 +80,7 @@ static void instance_told(void* data, leat_status_t status,
   question_t* q = data;
   const int32_t source = status ? -1 : response->source_rank;
   leat_task_collectives_t* c = q->group->owner;
-  if (!status && q->is_fixed) {
+  if (!status && q->comes_again) {
     leat_mutex_lock(&c->mutex);
     status = leat_word_map_set(&q->group->sources, (uint32_t)q->request.instance_key,
                                (uint64_t)(source + 1));
@@ -106,7 +108,7 @@ static void ask_instance(question_t* q) {
   uint64_t known = 0;
   leat_mutex_lock(&c->mutex);
   const bool is_known =
-      q->is_fixed &&
+      q->comes_again &&
       leat_word_map_get(&q->group->sources, (uint32_t)q->request.instance_key, &known);
   leat_mutex_unlock(&c->mutex);
   if (is_known) {
@@ -130,6 +132,9 @@ static leat_status_t keep_members(known_group_t* g,
   leat_string_view_t* names;
   uint64_t* incarnations;
   bool* are_remote;
+  int32_t* starts;
+  int32_t task_count = 0;
+  int last = -1;
   if (devices->count != (size_t)g->size) {
     return leat_make_status(LEAT_INTERNAL, "the leader told %zu members of group %d, must be %d",
                             devices->count, (int)g->key, (int)g->size);
@@ -137,6 +142,7 @@ static leat_status_t keep_members(known_group_t* g,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &names));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &incarnations));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &are_remote));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count + 1, &starts));
   for (size_t i = 0; i < devices->count; ++i) {
     const leat_pb_device_attributes_t* device = &devices->items[i];
     const int number = leat_cluster_spec_find_device(&task->spec, device->name);
@@ -147,8 +153,12 @@ static leat_status_t keep_members(known_group_t* g,
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&g->arena, device->name, &names[i]));
     incarnations[i] = device->incarnation;
     are_remote[i] = number != task->number;
+    if (number != last) starts[task_count++] = (int32_t)i;  // a task's devices stand side by side
+    last = number;
   }
-  g->members = (leat_collective_members_t){g->size, names, incarnations, are_remote};
+  starts[task_count] = g->size;
+  g->members = (leat_collective_members_t){g->size, names, incarnations, are_remote, task_count,
+                                           starts};
   return leat_ok_status();
 }
 
@@ -236,14 +246,12 @@ static leat_status_t find_known_group(leat_task_collectives_t* c, int32_t key, i
 // ---- The wire -----------------------------------------------------------------------------------
 
 static leat_status_t write_request(question_t* q, leat_string_view_t device,
-                                   leat_string_view_t node, int64_t step_id,
-                                   const leat_collective_call_t* call) {
+                                   leat_string_view_t node, const leat_collective_call_t* call) {
   leat_pb_complete_instance_request_t* request = &q->request;
   *request = (leat_pb_complete_instance_request_t){
       .type = call->kind, .data_type = call->dtype, .group_key = call->group_key,
       .group_size = call->group_size, .instance_key = call->instance_key,
-      .device_type = LEAT_SV("CPU"), .is_source = call->is_source,
-      .step_id = call->is_fixed ? 0 : step_id};
+      .device_type = LEAT_SV("CPU"), .is_source = call->is_source};
   if (call->kind != LEAT_COLLECTIVE_GATHER) {
     LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, 1, &request->subdiv_offset.items));
     request->subdiv_offset.count = 1;
@@ -255,35 +263,21 @@ static leat_status_t write_request(question_t* q, leat_string_view_t device,
   return leat_partial_shape_to_proto(shape, &q->arena, &request->shape);
 }
 
-// What members of several tasks cannot do together. The keys of an all-to-all have room for ranks
-// of one digit.
-static leat_status_t check_call(const leat_collective_call_t* call) {
-  if (call->place >= 0 || !call->shape) {
-    return leat_make_status(LEAT_UNIMPLEMENTED, "communicators do not reach over tasks");
-  }
-  if (call->kind == LEAT_COLLECTIVE_ALL_TO_ALL && call->group_size > 10) {
-    return leat_make_status(LEAT_UNIMPLEMENTED, "all-to-all is for at most 10 members in tasks of "
-                            "a cluster, not for %d", (int)call->group_size);
-  }
-  return leat_ok_status();
-}
-
 static void resolve(leat_collective_wire_t* self, leat_string_view_t device,
-                    leat_string_view_t node, int64_t step_id, const leat_collective_call_t* call,
+                    leat_string_view_t node, const leat_collective_call_t* call,
                     leat_collective_resolved_fn_t fn, void* data) {
   leat_task_collectives_t* c = (leat_task_collectives_t*)self;
   question_t* q = NULL;
-  leat_status_t status = check_call(call);
-  if (!status) status = LEAT_ALLOCATE(c->task->allocator, 1, &q);
+  leat_status_t status = LEAT_ALLOCATE(c->task->allocator, 1, &q);
   if (status) {
     fn(data, status, NULL, -1);
     return;
   }
-  q->is_fixed = call->is_fixed;
+  q->comes_again = call->comes_again;
   q->fn = fn;
   q->data = data;
   leat_arena_initialize(c->task->allocator, 0, &q->arena);
-  status = write_request(q, device, node, step_id, call);
+  status = write_request(q, device, node, call);
   leat_mutex_lock(&c->mutex);
   if (!status) {
     status = find_known_group(c, call->group_key, call->group_size, device, &q->group);
@@ -386,6 +380,16 @@ static void fetch(leat_collective_wire_t* self, const leat_collective_chunk_t* c
 static void cancel_call(void* call) { leat_rpc_cancel(call); }
 static void free_call(void* call) { leat_rpc_call_free(call); }
 
+static void expect(leat_collective_wire_t* self, leat_string_view_t device, bool begins) {
+  leat_task_t* task = ((leat_task_collectives_t*)self)->task;
+  leat_rpc_channel_t* channel;
+  const int number = leat_cluster_spec_find_device(&task->spec, device);
+  // Without memory for a channel the task is not watched.
+  leat_status_t status = leat_task_channel(task, number, &channel);
+  leat_status_free(status);
+  leat_heartbeat_expect(task->heartbeat, number, begins ? 1 : -1);
+}
+
 // ---- Life ---------------------------------------------------------------------------------------
 
 leat_status_t leat_task_collectives_create(leat_task_t* task, leat_string_view_t leader,
@@ -400,12 +404,14 @@ leat_status_t leat_task_collectives_create(leat_task_t* task, leat_string_view_t
                             "task of the cluster", LEAT_SV_ARG(leader));
   }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &c));
-  c->wire = (leat_collective_wire_t){resolve, fetch, cancel_call, free_call};
+  c->wire = (leat_collective_wire_t){resolve, fetch, cancel_call, free_call, expect};
+  c->has_leader = leader.size > 0;
   c->task = task;
   c->leader_number = number;
   leat_mutex_initialize(&c->mutex);
   *out_collectives = c;
   LEAT_RETURN_IF_ERROR(leat_collective_leader_create(task->allocator, &c->leader));
+  LEAT_RETURN_IF_ERROR(leat_step_sequences_create(task, number, &c->sequences));
   return leat_collectives_create_wired(task->allocator, &c->wire, &c->rounds);
 }
 
@@ -421,6 +427,7 @@ void leat_task_collectives_free(leat_task_collectives_t* c) {
   leat_task_collectives_abort(c);  // rounds that have failed stay until then
   leat_collectives_release(c->rounds);
   leat_collective_leader_free(c->leader);
+  leat_step_sequences_free(c->sequences);
   for (known_group_t *g = c->groups, *next; g; g = next) {
     next = g->next;
     leat_word_map_deinitialize(&g->sources);
@@ -429,6 +436,23 @@ void leat_task_collectives_free(leat_task_collectives_t* c) {
   }
   leat_mutex_deinitialize(&c->mutex);
   leat_allocator_free(c->task->allocator, c);
+}
+
+leat_step_numbers_t* leat_task_collectives_numbers(leat_task_collectives_t* collectives) {
+  if (!collectives->has_leader) return NULL;
+  return leat_step_sequences_numbers(collectives->sequences);
+}
+
+leat_step_sequences_t* leat_task_collectives_sequences(leat_task_collectives_t* collectives) {
+  return collectives->sequences;
+}
+
+void leat_task_collectives_lose(leat_task_collectives_t* c, int number) {
+  const leat_cluster_task_t* task = &c->task->spec.tasks[number];
+  leat_collectives_lose(c->rounds, task->name,
+                        leat_make_status(LEAT_UNAVAILABLE, "Task %.*s at %.*s, which takes part in "
+                                         "the collective, is silent", LEAT_SV_ARG(task->name),
+                                         LEAT_SV_ARG(task->address)));
 }
 
 leat_collectives_t* leat_task_collectives_rounds(leat_task_collectives_t* collectives) {

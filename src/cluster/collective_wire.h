@@ -5,6 +5,7 @@
 #define LEAT_CLUSTER_COLLECTIVE_WIRE_H_
 
 #include "cluster/collective_leader.h"
+#include "cluster/step_sequence.h"
 #include "kernel/collective_wire.h"
 
 struct leat_task_s;
@@ -18,6 +19,13 @@ LEAT_MUST_USE leat_status_t leat_task_collectives_create(struct leat_task_s* tas
 void leat_task_collectives_abort(leat_task_collectives_t* collectives);
 // After the channels to other tasks. NULL is allowed.
 void leat_task_collectives_free(leat_task_collectives_t* collectives);
+
+// The numbers of steps that other masters take part in; NULL where no leader was named.
+leat_step_numbers_t* leat_task_collectives_numbers(leat_task_collectives_t* collectives);
+// The sequences of these numbers, of which each task has some.
+leat_step_sequences_t* leat_task_collectives_sequences(leat_task_collectives_t* collectives);
+// Nobody answers any more at task |number|.
+void leat_task_collectives_lose(leat_task_collectives_t* collectives, int number);
 
 // The rounds, for the containers of the task's devices.
 leat_collectives_t* leat_task_collectives_rounds(leat_task_collectives_t* collectives);

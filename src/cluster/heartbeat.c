@@ -16,6 +16,7 @@ typedef struct peer_s {
   leat_rpc_channel_t* channel;  // NULL: nobody has called this task yet
   bool is_asked;                // a question is under way
   bool is_lost;
+  int expected;                 // how many expect something of it without a call
 } peer_t;
 
 struct leat_heartbeat_s {
@@ -51,12 +52,14 @@ static void answered(void* data, leat_status_t status, leat_string_view_t detail
   const bool is_lost = tells_of_silence(status);
   leat_mutex_lock(&heartbeat->mutex);
   const bool has_changed = is_lost != peer->is_lost && !heartbeat->is_stopping;
+  const bool is_missed = is_lost && peer->expected > 0 && !heartbeat->is_stopping;
   peer->is_lost = is_lost;
   peer->is_asked = false;
   leat_mutex_unlock(&heartbeat->mutex);
   leat_status_free(status);
   if (is_lost) leat_rpc_channel_fail(peer->channel, silence(peer));
   if (has_changed) heartbeat->options.tell(heartbeat->options.data, peer->number, is_lost);
+  if (is_missed) heartbeat->options.miss(heartbeat->options.data, peer->number);
 }
 
 static void ask(peer_t* peer) {
@@ -70,7 +73,8 @@ static void ask(peer_t* peer) {
 static bool is_to_be_asked(leat_heartbeat_t* heartbeat, peer_t* peer) {
   leat_mutex_lock(&heartbeat->mutex);
   const bool asks = peer->channel && !peer->is_asked && !heartbeat->is_stopping &&
-                    (peer->is_lost || leat_rpc_channel_is_busy(peer->channel));
+                    (peer->is_lost || peer->expected > 0 ||
+                     leat_rpc_channel_is_busy(peer->channel));
   if (asks) peer->is_asked = true;
   leat_mutex_unlock(&heartbeat->mutex);
   return asks;
@@ -133,6 +137,13 @@ leat_status_t leat_heartbeat_start(leat_heartbeat_t* heartbeat) {
 void leat_heartbeat_watch(leat_heartbeat_t* heartbeat, int number, leat_rpc_channel_t* channel) {
   leat_mutex_lock(&heartbeat->mutex);
   heartbeat->peers[number].channel = channel;
+  leat_mutex_unlock(&heartbeat->mutex);
+}
+
+void leat_heartbeat_expect(leat_heartbeat_t* heartbeat, int number, int change) {
+  leat_mutex_lock(&heartbeat->mutex);
+  heartbeat->peers[number].expected += change;
+  LEAT_DCHECK(heartbeat->peers[number].expected >= 0);
   leat_mutex_unlock(&heartbeat->mutex);
 }
 

@@ -6,6 +6,9 @@
 // outlives the silence of its task by two intervals at most. A task that was lost is asked on until
 // it answers. A task without calls is not asked, and a short step pays nothing.
 //
+// Whoever expects something of a task without calling it (the taker of a collective's chunk) says
+// so, and the task is asked as if calls were under way; how it answers is told.
+//
 // A call for a value (RecvTensor) is no reason to ask: the master of the step watches the sender,
 // and a worker of TensorFlow's asks nobody. It ends with the others when its sender is lost.
 //
@@ -25,6 +28,8 @@ typedef struct leat_heartbeat_options_s {
   leat_allocator_t* allocator;
   // Task |number| fell silent, or answers again. On any thread; must not block for long.
   void (*tell)(void* data, int number, bool is_lost);
+  // Task |number|, of which somebody expects something, is silent: at each beat. As |tell|.
+  void (*miss)(void* data, int number);
   // Called at each beat with the time that it was given.
   void (*each_beat)(void* data, int64_t now_ns);
   void* data;
@@ -37,6 +42,8 @@ LEAT_MUST_USE leat_status_t leat_heartbeat_start(leat_heartbeat_t* heartbeat);
 // Watches the calls of |channel|, which leads to task |number|. The channel must live until
 // leat_heartbeat_stop has returned.
 void leat_heartbeat_watch(leat_heartbeat_t* heartbeat, int number, leat_rpc_channel_t* channel);
+// One more or, with -1, one less expects something of task |number|, which has a channel.
+void leat_heartbeat_expect(leat_heartbeat_t* heartbeat, int number, int change);
 // What the thread does once an interval, with the present time: asks the tasks that are to be
 // asked, and calls |each_beat|. Tests beat by hand, at times of their own choice.
 void leat_heartbeat_beat(leat_heartbeat_t* heartbeat, int64_t now_ns);

@@ -469,6 +469,9 @@ leat_status_t leat_master_session_run(leat_master_session_t* session,
                     .target_count = step->target_count,
                     .timeout_ms = time_left_ms(deadline_ns),
                     .cancellation = cancellation};
+  if (options && options->experimental) {
+    run.collective_graph_key = options->experimental->collective_graph_key;
+  }
   if (options && options->trace_level > 0) {
     leat_step_collector_initialize(leat_allocator_system(), &collector);
     run.collector = &collector;

@@ -259,6 +259,11 @@ static void tell_of_task(void* data, int number, bool is_lost) {
   leat_task_tell(task, &event);
 }
 
+static void miss_task(void* data, int number) {
+  leat_task_t* task = data;
+  if (task == task->root) leat_task_collectives_lose(task->collectives, number);
+}
+
 // Ends what its owner has abandoned: a client or a master that died says nothing. At each beat.
 static void collect(void* data, int64_t now_ns) {
   leat_task_t* task = data;
@@ -341,6 +346,7 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
       .asks = asks,
       .allocator = task->allocator,
       .tell = tell_of_task,
+      .miss = miss_task,
       .each_beat = collect,
       .data = task};
   LEAT_RETURN_IF_ERROR(leat_heartbeat_create(&heartbeat, &task->heartbeat));

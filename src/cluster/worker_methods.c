@@ -221,6 +221,8 @@ const leat_service_method_t leat_worker_methods[] = {
     {"CompleteGroup", &leat_pb_complete_group_request_descriptor, leat_worker_complete_group},
     {"CompleteInstance", &leat_pb_complete_instance_request_descriptor,
      leat_worker_complete_instance},
+    {"GetStepSequence", &leat_pb_get_step_sequence_request_descriptor,
+     leat_worker_get_step_sequence},
     {"MarkRecvFinished", NULL, mark_recv_finished},
     {"Logging", &leat_pb_logging_request_descriptor, logging},
     {"Tracing", NULL, tracing},

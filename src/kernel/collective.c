@@ -75,7 +75,8 @@ static void finish(void* data) {
   leat_status_t status = m->status;
   // From here on no cancellation looks at the member.
   if (m->registered) leat_cancellation_deregister(context->services->cancellation, m->token);
-  if (!status && m->call.completed) status = m->call.completed(context);
+  leat_member_expect(m, false);
+  if (!status && m->call.completed) status = m->call.completed(&m->call);
   leat_collective_program_free(&m->program, m->all->allocator);
   leat_tensor_release(&m->call.scratch);
   leat_allocator_free(m->all->allocator, m);
@@ -159,6 +160,7 @@ void leat_round_fail(leat_collectives_t* all, leat_round_t* round, leat_status_t
     after->requests = request;
   }
   leat_word_map_clear(&round->hops);
+  leat_collective_fail_requests(all, round, after);
   for (leat_member_t *m = round->members, *next; m; m = next) {
     next = m->next;
     cancel_fetches(m, after);
@@ -199,6 +201,14 @@ static encounter_t meet(leat_chain_t* chain, leat_hop_t** out_taker, leat_afterm
   const bool offers = hop->kind == LEAT_HOP_OFFER;
   if (hop->is_remote && !offers) return ENCOUNTER_FETCHES;
   uint64_t word = leat_hop_tag_word(hop->tag), found;
+  if (offers && hop->is_remote && m->call.kind == LEAT_COLLECTIVE_ALL_TO_ALL) {
+    *out_taker = leat_collective_take_request(m->all, hop);
+    if (*out_taker) {
+      ++m->pending;
+      ++chain->next;
+      return ENCOUNTER_OFFERED;
+    }
+  }
   if (!leat_word_map_get(&round->hops, word, &found)) {
     leat_status_t status = leat_word_map_set(&round->hops, word, (uint64_t)(uintptr_t)hop);
     if (status) {
@@ -324,18 +334,15 @@ static leat_status_t create_programs(const leat_round_t* round) {
   leat_allocator_t* allocator = round->members->all->allocator;
   leat_collective_group_t group = {0};
   int32_t rank = 0;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)round->joined, &group.places));
   for (const leat_member_t* m = round->members; m; m = m->next, ++rank) {
-    group.places[rank] = m->call.place < 0 ? rank : m->call.place;
     if (m->call.is_source) group.source = rank;
   }
-  leat_status_t status = leat_ok_status();
   rank = 0;
-  for (leat_member_t* m = round->members; m && !status; m = m->next, ++rank) {
-    status = leat_collective_program_create(&m->call, rank, &group, allocator, &m->program);
+  for (leat_member_t* m = round->members; m; m = m->next, ++rank) {
+    LEAT_RETURN_IF_ERROR(
+        leat_collective_program_create(&m->call, rank, &group, allocator, &m->program));
   }
-  leat_allocator_free(allocator, group.places);
-  return status;
+  return leat_ok_status();
 }
 
 // Counts the chains of |m|, which has a program, and adds them to those that are ready.
@@ -374,9 +381,8 @@ static void start_round(leat_round_t* round) {
 
 // Writes the program of a member whose group the wire has told.
 static leat_status_t create_program(leat_member_t* m, int32_t source) {
-  leat_allocator_t* allocator = m->all->allocator;
   const leat_collective_members_t* members = m->members;
-  leat_collective_group_t group = {.source = source};
+  const leat_collective_group_t group = {members->task_count, members->starts, source};
   int32_t rank = 0;
   while (rank < members->size &&
          !leat_string_view_equal(members->devices[rank], m->context->kernel->device->name)) {
@@ -385,18 +391,21 @@ static leat_status_t create_program(leat_member_t* m, int32_t source) {
   if (rank == members->size || members->size != m->call.group_size || source >= members->size) {
     return leat_make_status(LEAT_INTERNAL, "the group that the leader told has not this device");
   }
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)members->size, &group.places));
-  for (int32_t i = 0; i < members->size; ++i) group.places[i] = i;
-  leat_status_t status =
-      leat_collective_program_create(&m->call, rank, &group, allocator, &m->program);
-  leat_allocator_free(allocator, group.places);
+  if (m->call.kind == LEAT_COLLECTIVE_BROADCAST && m->call.is_source != (rank == source)) {
+    return leat_make_status(LEAT_INTERNAL, "the source of instance %d is device %.*s, and cannot "
+                            "change: device %.*s does otherwise", (int)m->call.instance_key,
+                            LEAT_SV_ARG(members->devices[source]),
+                            LEAT_SV_ARG(members->devices[rank]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_collective_program_create(&m->call, rank, &group, m->all->allocator,
+                                                      &m->program));
   for (int64_t i = 0; i < m->program.chain_count; ++i) {
     const leat_chain_t* chain = &m->program.chains[i];
     for (leat_hop_t* hop = chain->next; hop != chain->end; ++hop) {
       hop->is_remote = members->are_remote[hop->peer];
     }
   }
-  return status;
+  return leat_ok_status();
 }
 
 // A leat_collective_resolved_fn_t: starts the member, unless its round has failed meanwhile.
@@ -422,6 +431,7 @@ static void resolved(void* data, leat_status_t status, const leat_collective_mem
   if (starts) {
     m->members = members;
     status = create_program(m, source);
+    if (!status) leat_member_expect(m, true);
     if (!status) launch(m, &ready);
     leat_mutex_lock(&all->mutex);
     if (status) leat_round_fail(all, m->round, status, &after);
@@ -455,7 +465,7 @@ static leat_status_t make_member(leat_kernel_context_t* c, const leat_collective
   leat_collectives_t* all = leat_resource_manager_collectives(c->services->resources);
   *out_member = NULL;
   if (!all) return leat_kernel_error(c, LEAT_FAILED_PRECONDITION, "there are no collectives here");
-  LEAT_DCHECK(call->group_size > 0 && call->place < call->group_size);
+  LEAT_DCHECK(call->group_size > 0 && call->shape);
   leat_member_t* m;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(all->allocator, 1, &m));
   *m = (leat_member_t){.all = all, .context = c, .done = done, .call = *call,
@@ -486,6 +496,7 @@ static leat_status_t join(leat_member_t* m, leat_round_t** out_complete, leat_af
                              .iteration = c->iteration};
   leat_round_t* round;
   if (m->cancelled) return cancelled_status();
+  LEAT_RETURN_IF_ERROR(leat_step_check_open(all, like.step_id));
   LEAT_RETURN_IF_ERROR(leat_round_find(all, &like, &round));
   if (round->status) return leat_status_clone(round->status);
   leat_status_t status = round->members ? leat_round_check_member(round, m) : leat_ok_status();
@@ -512,8 +523,8 @@ static void ask(leat_member_t* m, leat_collective_question_t* question) {
   leat_collectives_t* all = m->all;
   const leat_kernel_context_t* c = m->context;
   leat_aftermath_t after = {0};
-  all->wire->resolve(all->wire, c->kernel->device->name, c->kernel->node_name,
-                     c->services->container_step_id, &m->call, resolved, question);
+  all->wire->resolve(all->wire, c->kernel->device->name, c->kernel->node_name, &m->call, resolved,
+                     question);
   leat_mutex_lock(&all->mutex);
   leat_member_settle(m, &after);
   leat_mutex_unlock(&all->mutex);
@@ -545,47 +556,4 @@ void leat_collective_start(leat_kernel_context_t* context, const leat_collective
   leat_aftermath_do(all, &after);
   if (question) ask(m, question);
   if (complete) start_round(complete);
-}
-
-// ---- All rounds ---------------------------------------------------------------------------------
-
-leat_status_t leat_collectives_create(leat_allocator_t* allocator,
-                                      leat_collectives_t** out_collectives) {
-  return leat_collectives_create_wired(allocator, NULL, out_collectives);
-}
-
-leat_status_t leat_collectives_create_wired(leat_allocator_t* allocator,
-                                            leat_collective_wire_t* wire,
-                                            leat_collectives_t** out_collectives) {
-  leat_collectives_t* all;
-  *out_collectives = NULL;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &all));
-  all->references = 1;
-  all->allocator = allocator;
-  all->wire = wire;
-  all->timer_wakes_ns = LEAT_DEADLINE_NEVER;
-  leat_mutex_initialize(&all->mutex);
-  leat_condition_initialize(&all->changed);
-  *out_collectives = all;
-  return leat_ok_status();
-}
-
-void leat_collectives_retain(leat_collectives_t* collectives) {
-  leat_reference_count_retain(&collectives->references);
-}
-
-void leat_collectives_release(leat_collectives_t* collectives) {
-  leat_collectives_t* all = collectives;
-  if (!all || !leat_reference_count_release(&all->references)) return;
-  LEAT_DCHECK(!all->rounds && !all->timed);
-  if (all->has_timer) {
-    leat_mutex_lock(&all->mutex);
-    all->ends = true;
-    leat_condition_notify_all(&all->changed);
-    leat_mutex_unlock(&all->mutex);
-    leat_thread_join(all->timer);
-  }
-  leat_condition_deinitialize(&all->changed);
-  leat_mutex_deinitialize(&all->mutex);
-  leat_allocator_free(all->allocator, all);
 }

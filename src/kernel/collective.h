@@ -8,8 +8,8 @@
 //   device 2: leat_collective_start ─┘
 //
 // No thread waits: a member that is not alone leaves its kernel pending, and whoever comes last
-// starts the exchange. Ranks follow the names of the devices. Where the members ask for places of
-// their own, these say in which order the rows of an all-to-all lie, and nothing else, as in
+// starts the exchange. Ranks follow the names of the devices. Members of a communicator have places
+// besides, which say in what order the rows of an all-to-all lie, and nothing else, as in
 // TensorFlow. What goes around, and in which order chunks are merged, is in
 // kernel/collective_program.h. The order is the same in every run, and all members get the same
 // bits.
@@ -43,18 +43,17 @@ typedef enum leat_collective_kind_e {
   LEAT_COLLECTIVE_GATHER = 2,          // everybody gets all inputs, by rank
   LEAT_COLLECTIVE_ALL_TO_ALL = 4,      // rank i gets chunk i of each input, by place
   LEAT_COLLECTIVE_REDUCE_SCATTER = 5,  // rank i gets chunk i of the merged inputs
-  LEAT_COLLECTIVE_MEET = 6,            // nothing but that all are there, at different places
 } leat_collective_kind_t;
 
 // How one member takes part.
 typedef struct leat_collective_call_s {
   leat_collective_kind_t kind;
   int32_t group_key, group_size, instance_key;
-  bool is_fixed;  // the node always takes part in this same collective
-  int32_t place;  // that it asks for; negative: its rank. All members ask for one, or none does
+  bool comes_again;  // later steps have this same collective, as TensorFlow has it for most ops
+  const int32_t* places;  // [group_size] of an all-to-all: where each rank's row goes; NULL: by rank
   bool is_source;
   int dtype;
-  const leat_shape_t* shape;  // in which all members must agree; NULL: there are no values
+  const leat_shape_t* shape;  // in which all members must agree
   // The elements that chunks are cut from and arrive in. Before the call it holds the member's own
   // elements: all of them (REDUCE, REDUCE_SCATTER, the source of BROADCAST), or none (GATHER,
   // ALL_TO_ALL, other members of BROADCAST).
@@ -65,9 +64,14 @@ typedef struct leat_collective_call_s {
   leat_tensor_t scratch;  // released when the kernel ends, or "no tensor"
   leat_combine_t merge;  // of both reductions
   bool divides;          // of both: by the size of the group, in the end
+  // Of REDUCE: the rings that chunks go around (kernel/collective_program.h). Without offsets there
+  // is one, or as many as the size asks for, up to so many a device; 0: a default, negative: one.
+  const int32_t* subdiv_offsets;
+  int32_t subdiv_count;
+  int32_t max_subdivs;
   double timeout_seconds;  // 0 or less: none
   // Runs when the round has succeeded, before the kernel's |done|; NULL: there is nothing to do.
-  leat_status_t (*completed)(leat_kernel_context_t* context);
+  leat_status_t (*completed)(const struct leat_collective_call_s* call);
 } leat_collective_call_t;
 
 // Takes part in a round; |done| is called when it is over. All that |call| points to must live

@@ -1,20 +1,38 @@
 // Writes the programs of a collective's members. Room for chains and hops is taken once, for as
 // many as the kind of collective can need. A chunk without elements has no chain.
 //
-// A broadcast goes down a binary tree of ranks whose root is the source. The ranks are numbered as
-// in a heap; where the source is not rank 0 it stands before the heap, above ranks 0 and 1, and its
-// own place in the heap offers as usual.
+// A ring goes from task to task, and within a task from device to device: from the first one on, or
+// as an offset of the op says. With the offset k it begins at device k of each task, and with -k,
+// the devices being counted from the last one, at that device k and goes down. Of two tasks with
+// the devices a b c and d e f, the offsets 0, 1 and -1 give the rings
+//
+//   a b c d e f      b c a e f d      b a c e d f
+//
+// A broadcast goes down binary trees: one of a member from each task, whose root is the source, and
+// then one in each task, below its member of the first. The places in a tree are numbered as in a
+// heap; where the root is not place 0 it stands before the heap, above places 0 and 1, and its own
+// place in the heap offers as usual.
 #include "kernel/collective_program.h"
 
 #include "base/checked.h"
 
 // TensorFlow begins each chunk of a reduction at a multiple of so many bytes.
 #define CHUNK_ALIGNMENT 64
-#define RING_HOPS 6       // of a chunk: merge, divide, offer or keep, take, offer; and one to spare
-#define BROADCAST_HOPS 8  // take, and offers to two children, and to two more of the source
+#define RING_HOPS 6        // of a chunk: merge, divide, offer or keep, take, offer; and one to spare
+#define BROADCAST_HOPS 10  // two trees: take, and offers to two children and to two more of a root
+// As in TensorFlow, chunks of more bytes than these get further rings, where the op allows them.
+#define CHUNK_BYTES (4 << 20)
+#define RINGS_OF_A_DEVICE 2
+
+// Where the member stands in a ring.
+typedef struct ring_s {
+  int32_t place;
+  int32_t before, behind;  // ranks of its neighbours
+} ring_t;
 
 typedef struct writer_s {
   const leat_collective_call_t* call;
+  const leat_collective_group_t* group;
   leat_collective_program_t* program;
   int32_t rank;
   int32_t size;
@@ -33,59 +51,124 @@ static void add_hop(writer_t* w, leat_hop_kind_t kind, int32_t peer, leat_hop_ta
   chain->end = w->next_hop;
 }
 
-static int32_t wrap(const writer_t* w, int64_t rank) {
-  return (int32_t)((rank + w->size) % w->size);
+static int32_t wrap(const writer_t* w, int64_t place) {
+  return (int32_t)((place + w->size) % w->size);
 }
 
-// The two ways of a chunk along the ring: taken from the rank before, offered to the one behind.
-static void take(writer_t* w, leat_hop_kind_t kind, int pass, int32_t chunk) {
-  int32_t before = wrap(w, (int64_t)w->rank - 1);
-  add_hop(w, kind, before, (leat_hop_tag_t){pass, chunk, before});
+// ---- Rings --------------------------------------------------------------------------------------
+
+// The ranks of a task's members.
+typedef struct range_s {
+  int32_t begin, size;
+} range_t;
+
+// The task that has the rank or, since both count alike, the place |rank| in a ring.
+static int32_t task_of(const writer_t* w, int32_t rank) {
+  int32_t task = 0;
+  while (task + 1 < w->group->task_count && w->group->starts[task + 1] <= rank) ++task;
+  return task;
 }
 
-static void offer(writer_t* w, int pass, int32_t chunk) {
-  add_hop(w, LEAT_HOP_OFFER, wrap(w, (int64_t)w->rank + 1),
-          (leat_hop_tag_t){pass, chunk, w->rank});
+static range_t range_of(const writer_t* w, int32_t task) {
+  if (w->group->task_count == 0) return (range_t){0, w->size};
+  const int32_t* starts = w->group->starts;
+  return (range_t){starts[task], starts[task + 1] - starts[task]};
 }
 
-// The first pass merges, and ends at the rank before the one where the chunk began. The second pass
-// brings the result from there to the others.
-static void add_reduction(writer_t* w, int32_t chunk) {
-  int32_t last = wrap(w, (int64_t)chunk - 1), last_but_one = wrap(w, (int64_t)chunk - 2);
-  if (w->rank != chunk) take(w, LEAT_HOP_MERGE, 0, chunk);
-  if (w->rank != last) {
-    offer(w, 0, chunk);
-    take(w, LEAT_HOP_TAKE, 1, chunk);
+// The rank at a place of the ring with the offset.
+static int32_t rank_at(const writer_t* w, int64_t offset, int32_t place) {
+  const range_t range = range_of(w, task_of(w, place));
+  const int64_t steps = offset < 0 ? -offset : offset;
+  const int32_t device = (int32_t)((place - range.begin + steps) % range.size);
+  return range.begin + (offset < 0 ? range.size - 1 - device : device);
+}
+
+static ring_t make_ring(const writer_t* w, int64_t offset) {
+  ring_t ring = {.place = range_of(w, task_of(w, w->rank)).begin};
+  while (rank_at(w, offset, ring.place) != w->rank) ++ring.place;
+  ring.before = rank_at(w, offset, wrap(w, (int64_t)ring.place - 1));
+  ring.behind = rank_at(w, offset, wrap(w, (int64_t)ring.place + 1));
+  return ring;
+}
+
+// The two ways of a chunk along the ring: taken from the member before, offered to the one behind.
+static void take(writer_t* w, const ring_t* ring, leat_hop_kind_t kind, int pass, int32_t section) {
+  add_hop(w, kind, ring->before,
+          (leat_hop_tag_t){pass, section, wrap(w, (int64_t)ring->place - 1)});
+}
+
+static void offer(writer_t* w, const ring_t* ring, int pass, int32_t section) {
+  add_hop(w, LEAT_HOP_OFFER, ring->behind, (leat_hop_tag_t){pass, section, ring->place});
+}
+
+// The first pass merges, and ends at the place before the one where the chunk began, |first|. The
+// second pass brings the result from there to the others. |section| numbers the chunks of all
+// rings.
+static void add_reduction(writer_t* w, const ring_t* ring, int32_t first, int32_t section) {
+  int32_t last = wrap(w, (int64_t)first - 1), last_but_one = wrap(w, (int64_t)first - 2);
+  if (ring->place != first) take(w, ring, LEAT_HOP_MERGE, 0, section);
+  if (ring->place != last) {
+    offer(w, ring, 0, section);
+    take(w, ring, LEAT_HOP_TAKE, 1, section);
   } else if (w->call->divides) {
     add_hop(w, LEAT_HOP_DIVIDE, w->rank, (leat_hop_tag_t){0, 0, 0});
   }
-  if (w->rank != last_but_one) offer(w, 1, chunk);
+  if (ring->place != last_but_one) offer(w, ring, 1, section);
 }
 
 // TensorFlow adds a whole alignment to a chunk that ends at one.
-static int64_t aligned_chunk(int64_t count, int32_t size, size_t element_bytes) {
-  int64_t each = count / size + (count % size != 0), bytes = each * (int64_t)element_bytes;
+static int64_t aligned_chunk(int64_t count, int64_t chunks, size_t element_bytes) {
+  int64_t each = count / chunks + (count % chunks != 0), bytes = each * (int64_t)element_bytes;
   return each + (CHUNK_ALIGNMENT - bytes % CHUNK_ALIGNMENT) / (int64_t)element_bytes;
 }
 
-static void write_reduce(writer_t* w) {
+// How many rings a reduction has whose op states no offsets.
+static int32_t count_rings(const leat_collective_call_t* call,
+                           const leat_collective_group_t* group) {
+  if (call->subdiv_count > 0) return call->subdiv_count;
+  if (call->max_subdivs < 0) return 1;
+  const int32_t devices = call->group_size / LEAT_MAX(group->task_count, 1);
+  const int64_t limit =
+      (int64_t)(call->max_subdivs ? call->max_subdivs : RINGS_OF_A_DEVICE) * devices;
+  const int64_t bytes = call->count * (int64_t)leat_dtype_size(call->dtype);
+  int32_t rings = 1;
+  while (bytes / ((int64_t)call->group_size * rings) > CHUNK_BYTES && rings < limit) ++rings;
+  return rings;
+}
+
+// The offset of a ring: the op's or, one up and one down, spread over the devices of a task.
+static int64_t offset_of(const writer_t* w, int32_t ring, int32_t rings) {
+  if (w->call->subdiv_count > 0) return w->call->subdiv_offsets[ring];
+  const int32_t devices = w->size / LEAT_MAX(w->group->task_count, 1);
+  const int64_t offset = (int64_t)ring * LEAT_MAX(devices / rings, 1);
+  return ring % 2 ? -offset : offset;
+}
+
+static void write_reduce(writer_t* w, int32_t rings) {
   const leat_collective_call_t* call = w->call;
-  int64_t each = aligned_chunk(call->count, w->size, w->element_bytes), begin = 0;
-  for (int32_t chunk = 0; chunk < w->size && begin < call->count; ++chunk, begin += each) {
-    begin_chain(w, (char*)call->data + (size_t)begin * w->element_bytes,
-                LEAT_MIN(each, call->count - begin));
-    add_reduction(w, chunk);
+  const int64_t each = aligned_chunk(call->count, (int64_t)w->size * rings, w->element_bytes);
+  for (int32_t i = 0; i < rings; ++i) {
+    const ring_t ring = make_ring(w, offset_of(w, i, rings));
+    for (int32_t first = 0; first < w->size; ++first) {
+      const int32_t section = first * rings + i;
+      const int64_t begin = section * each;
+      if (begin >= call->count) break;
+      begin_chain(w, (char*)call->data + (size_t)begin * w->element_bytes,
+                  LEAT_MIN(each, call->count - begin));
+      add_reduction(w, &ring, first, section);
+    }
   }
 }
 
 // The first pass of a reduction, with each chunk merged last at the rank that keeps it.
 static void write_reduce_scatter(writer_t* w) {
+  const ring_t ring = make_ring(w, 0);
   int64_t each = w->call->count / w->size;
   for (int32_t chunk = 0; chunk < w->size && each > 0; ++chunk) {
     begin_chain(w, (char*)w->call->data + (size_t)(chunk * each) * w->element_bytes, each);
-    if (w->rank != wrap(w, (int64_t)chunk + 1)) take(w, LEAT_HOP_MERGE, 0, chunk);
+    if (w->rank != wrap(w, (int64_t)chunk + 1)) take(w, &ring, LEAT_HOP_MERGE, 0, chunk);
     if (w->rank != chunk) {
-      offer(w, 0, chunk);
+      offer(w, &ring, 0, chunk);
       continue;
     }
     if (w->call->divides) add_hop(w, LEAT_HOP_DIVIDE, w->rank, (leat_hop_tag_t){0, 0, 0});
@@ -94,6 +177,7 @@ static void write_reduce_scatter(writer_t* w) {
 }
 
 static void write_gather(writer_t* w) {
+  const ring_t ring = make_ring(w, 0);
   int64_t each = w->call->count / w->size;
   for (int32_t chunk = 0; chunk < w->size && each > 0; ++chunk) {
     begin_chain(w, (char*)w->call->data + (size_t)(chunk * each) * w->element_bytes, each);
@@ -101,44 +185,88 @@ static void write_gather(writer_t* w) {
       memcpy(w->program->chains[w->program->chain_count - 1].bytes, w->call->sent,
              (size_t)each * w->element_bytes);
     } else {
-      take(w, LEAT_HOP_TAKE, 0, chunk);
+      take(w, &ring, LEAT_HOP_TAKE, 0, chunk);
     }
-    if (w->rank != wrap(w, (int64_t)chunk - 1)) offer(w, 0, chunk);
+    if (w->rank != wrap(w, (int64_t)chunk - 1)) offer(w, &ring, 0, chunk);
   }
 }
 
-static void write_all_to_all(writer_t* w, const int32_t* places) {
+// ---- All to all ---------------------------------------------------------------------------------
+
+static void write_all_to_all(writer_t* w) {
+  const int32_t* places = w->call->places;
   int64_t each = w->call->count / w->size;
   size_t bytes = (size_t)each * w->element_bytes;
   for (int32_t peer = 0; peer < w->size && each > 0; ++peer) {
+    const int32_t place = places ? places[peer] : peer;
     // An offer only reads its chunk.
     begin_chain(w, (char*)(uintptr_t)w->call->sent + (size_t)peer * bytes, each);
     add_hop(w, LEAT_HOP_OFFER, peer, (leat_hop_tag_t){w->rank, peer, 0});
-    begin_chain(w, (char*)w->call->data + (size_t)places[peer] * bytes, each);
+    begin_chain(w, (char*)w->call->data + (size_t)place * bytes, each);
     add_hop(w, LEAT_HOP_TAKE, peer, (leat_hop_tag_t){peer, w->rank, 0});
   }
 }
 
-static void offer_to_child(writer_t* w, int64_t child, int32_t source) {
-  if (child >= w->size || child == source) return;
-  add_hop(w, LEAT_HOP_OFFER, (int32_t)child, (leat_hop_tag_t){0, w->rank, (int32_t)child});
+// ---- Trees --------------------------------------------------------------------------------------
+
+// A tree that the member has a place in.
+typedef struct tree_s {
+  int32_t number;
+  int32_t size;
+  int32_t place, root;
+  int32_t first;  // the rank at place 0; negative: places are tasks
+} tree_t;
+
+// The rank of the member that stands for a task in the tree over tasks.
+static int32_t speaker_of(const writer_t* w, int32_t task) {
+  const range_t range = range_of(w, task);
+  const int32_t source = w->group->source;
+  return source >= range.begin && source < range.begin + range.size ? source : range.begin;
 }
 
-static void write_broadcast(writer_t* w, int32_t source) {
+static int32_t rank_in_tree(const writer_t* w, const tree_t* tree, int32_t place) {
+  return tree->first < 0 ? speaker_of(w, place) : tree->first + place;
+}
+
+static void offer_to_child(writer_t* w, const tree_t* tree, int64_t child) {
+  if (child >= tree->size || child == tree->root) return;
+  add_hop(w, LEAT_HOP_OFFER, rank_in_tree(w, tree, (int32_t)child),
+          (leat_hop_tag_t){tree->number, tree->place, (int32_t)child});
+}
+
+static void add_tree(writer_t* w, const tree_t* tree) {
+  const int32_t place = tree->place;
+  if (place != tree->root) {
+    int32_t parent = tree->root == 0 ? (place - 1) / 2 : place / 2 - 1;
+    if (parent < 0) parent = tree->root;
+    add_hop(w, LEAT_HOP_TAKE, rank_in_tree(w, tree, parent),
+            (leat_hop_tag_t){tree->number, parent, place});
+  } else if (tree->root != 0) {
+    offer_to_child(w, tree, 0);
+    offer_to_child(w, tree, 1);
+  }
+  const int64_t child = tree->root == 0 ? 2 * (int64_t)place + 1 : 2 * ((int64_t)place + 1);
+  offer_to_child(w, tree, child);
+  offer_to_child(w, tree, child + 1);
+}
+
+// With several tasks, tree 0 is the one over them and tree i + 1 that within task i.
+static void write_broadcast(writer_t* w) {
+  const int32_t tasks = w->group->task_count, task = task_of(w, w->rank);
+  const range_t range = range_of(w, task);
+  const int32_t speaker = speaker_of(w, task);
   if (w->call->count == 0) return;
   begin_chain(w, w->call->data, w->call->count);
-  if (w->rank != source) {
-    int32_t parent = source == 0 ? (w->rank - 1) / 2 : w->rank / 2 - 1;
-    if (parent < 0) parent = source;
-    add_hop(w, LEAT_HOP_TAKE, parent, (leat_hop_tag_t){0, parent, w->rank});
-  } else if (source != 0) {
-    offer_to_child(w, 0, source);
-    offer_to_child(w, 1, source);
+  if (tasks > 1 && w->rank == speaker) {
+    add_tree(w, &(tree_t){.size = tasks, .place = task, .root = task_of(w, w->group->source),
+                          .first = -1});
   }
-  int64_t child = source == 0 ? 2 * (int64_t)w->rank + 1 : 2 * ((int64_t)w->rank + 1);
-  offer_to_child(w, child, source);
-  offer_to_child(w, child + 1, source);
+  add_tree(w, &(tree_t){.number = tasks > 1 ? task + 1 : 0, .size = range.size,
+                        .place = w->rank - range.begin, .root = speaker - range.begin,
+                        .first = range.begin});
 }
+
+// ---- Programs -----------------------------------------------------------------------------------
 
 leat_status_t leat_collective_program_create(const leat_collective_call_t* call, int32_t rank,
                                              const leat_collective_group_t* group,
@@ -146,9 +274,9 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
                                              leat_collective_program_t* out_program) {
   LEAT_DCHECK(rank >= 0 && rank < call->group_size);
   bool is_tree = call->kind == LEAT_COLLECTIVE_BROADCAST;
-  size_t chains = is_tree ? 1 : 2 * (size_t)call->group_size;
+  const int32_t rings = call->kind == LEAT_COLLECTIVE_REDUCE ? count_rings(call, group) : 1;
+  size_t chains = is_tree ? 1 : 2 * (size_t)call->group_size * (size_t)rings;
   *out_program = (leat_collective_program_t){0};
-  if (call->kind == LEAT_COLLECTIVE_MEET) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, chains, &out_program->chains));
   leat_status_t status = LEAT_ALLOCATE(
       allocator, is_tree ? BROADCAST_HOPS : chains / 2 * RING_HOPS, &out_program->hops);
@@ -156,15 +284,15 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
     leat_collective_program_free(out_program, allocator);
     return status;
   }
-  writer_t w = {.call = call, .program = out_program, .rank = rank, .size = call->group_size,
-                .element_bytes = leat_dtype_size(call->dtype), .next_hop = out_program->hops};
+  writer_t w = {.call = call, .group = group, .program = out_program, .rank = rank,
+                .size = call->group_size, .element_bytes = leat_dtype_size(call->dtype),
+                .next_hop = out_program->hops};
   switch (call->kind) {
-    case LEAT_COLLECTIVE_REDUCE: write_reduce(&w); break;
-    case LEAT_COLLECTIVE_BROADCAST: write_broadcast(&w, group->source); break;
+    case LEAT_COLLECTIVE_REDUCE: write_reduce(&w, rings); break;
+    case LEAT_COLLECTIVE_BROADCAST: write_broadcast(&w); break;
     case LEAT_COLLECTIVE_GATHER: write_gather(&w); break;
-    case LEAT_COLLECTIVE_ALL_TO_ALL: write_all_to_all(&w, group->places); break;
+    case LEAT_COLLECTIVE_ALL_TO_ALL: write_all_to_all(&w); break;
     case LEAT_COLLECTIVE_REDUCE_SCATTER: write_reduce_scatter(&w); break;
-    case LEAT_COLLECTIVE_MEET: break;
   }
   return leat_ok_status();
 }

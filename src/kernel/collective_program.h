@@ -11,8 +11,10 @@
 //   chunk 1:  the same, beginning at rank 1; and so on
 //
 // So each rank sends about 2 / n of all elements n - 1 times, and chunk c is always merged in the
-// order c, c + 1, ..., whoever is late. Chunks, tags and this order are TensorFlow's, because a
-// member may be a task that runs TensorFlow.
+// order c, c + 1, ..., whoever is late. A reduction may have several such rings, each for its own
+// chunks, in which the members of a task stand in another order (|subdiv_offsets| of the op).
+// Chunks, rings, tags and this order are TensorFlow's, because a member may be a task that runs
+// TensorFlow.
 #ifndef LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 #define LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 
@@ -26,8 +28,8 @@ typedef enum leat_hop_kind_e {
   LEAT_HOP_KEEP,    // the chunk is copied to the call's |kept|
 } leat_hop_kind_t;
 
-// Names an exchange within a round: the pass, the chunk and the rank that offers for a ring, the
-// tree and both ranks for a broadcast, both ranks for all to all.
+// Names an exchange within a round: the pass, the chunk and the place in the ring that offers for a
+// ring, the tree and both places in it for a broadcast, both ranks for all to all.
 typedef struct leat_hop_tag_s {
   int32_t a, b, c;
 } leat_hop_tag_t;
@@ -59,8 +61,9 @@ typedef struct leat_collective_program_s {
 
 // What a program has to know of the other members.
 typedef struct leat_collective_group_s {
-  int32_t* places;  // [group_size] by rank: where in the output of an all-to-all its row goes
-  int32_t source;   // the rank that is the source of a broadcast
+  int32_t task_count;     // of tasks that have members; 0: all members are of one task
+  const int32_t* starts;  // [task_count + 1]: the first rank of each task, and the group's size
+  int32_t source;         // the rank that is the source of a broadcast
 } leat_collective_group_t;
 
 // The program of rank |rank| for |call|. Copies the member's own elements to where they belong in

@@ -2,7 +2,7 @@
 // that a seed draws. Whatever the order: each offer is taken once, nobody is left waiting, and the
 // elements are what the collective promises, with the same bits at all members. The expected values
 // come from plain loops over the inputs. Sizes around multiples of a chunk's alignment, groups of
-// one, and more members than elements are among the cases.
+// one, members of one task and of several, and more members than elements are among the cases.
 #include "kernel/collective_program.h"
 
 #include <stdlib.h>
@@ -14,12 +14,14 @@
 
 typedef struct scene_s {
   int size;
+  int32_t starts[MAX_MEMBERS + 1];  // of tasks
+  leat_collective_group_t group;
   leat_collective_call_t calls[MAX_MEMBERS];
   leat_collective_program_t programs[MAX_MEMBERS];
   double data[MAX_MEMBERS][MAX_COUNT];
   double sent[MAX_MEMBERS][MAX_COUNT];
   double kept[MAX_MEMBERS][MAX_COUNT];
-  leat_hop_t* offers[MAX_MEMBERS * MAX_MEMBERS * 8];
+  leat_hop_t* offers[MAX_MEMBERS * MAX_MEMBERS * 32];
   int offer_count;
   uint32_t seed;
 } scene_t;
@@ -105,14 +107,16 @@ static void run_all(scene_t* s) {
   }
 }
 
-static scene_t* play(leat_collective_kind_t kind, int size, int64_t count, int source) {
+// Makes a group whose tasks have |each| members, the last one what is left.
+static scene_t* make_scene(leat_collective_kind_t kind, int size, int64_t count, int source,
+                           int each) {
   scene_t* s = calloc(1, sizeof *s);
   assert_non_null(s);
   s->size = size;
   s->seed = (uint32_t)(size * 31 + count);
-  int32_t places[MAX_MEMBERS];
-  for (int m = 0; m < size; ++m) places[m] = m;
-  leat_collective_group_t group = {places, source};
+  s->group = (leat_collective_group_t){.starts = s->starts, .source = source};
+  for (int rank = 0; rank < size; rank += each) s->starts[s->group.task_count++] = rank;
+  s->starts[s->group.task_count] = size;
   const bool starts_full = kind == LEAT_COLLECTIVE_REDUCE || kind == LEAT_COLLECTIVE_REDUCE_SCATTER;
   for (int m = 0; m < size; ++m) {
     for (int64_t i = 0; i < count; ++i) {
@@ -121,10 +125,21 @@ static scene_t* play(leat_collective_kind_t kind, int size, int64_t count, int s
     }
     s->calls[m] = (leat_collective_call_t){
         .kind = kind, .group_size = size, .dtype = LEAT_DTYPE_DOUBLE, .data = s->data[m],
-        .count = count, .sent = s->sent[m], .kept = s->kept[m]};
-    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[m], m, &group, leat_allocator_system(),
-                                                  &s->programs[m]));
+        .count = count, .sent = s->sent[m], .kept = s->kept[m], .max_subdivs = -1};
   }
+  return s;
+}
+
+static void create_programs(scene_t* s) {
+  for (int m = 0; m < s->size; ++m) {
+    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[m], m, &s->group,
+                                                  leat_allocator_system(), &s->programs[m]));
+  }
+}
+
+static scene_t* play(leat_collective_kind_t kind, int size, int64_t count, int source) {
+  scene_t* s = make_scene(kind, size, count, source, size);
+  create_programs(s);
   run_all(s);
   return s;
 }
@@ -152,6 +167,76 @@ static void reduce__gives_the_sum_to_all(void** state) {
       }
       end(s);
     }
+  }
+}
+
+static void check_sums(const scene_t* s, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (int m = 0; m < s->size; ++m) sum += input(m, i);
+    for (int m = 0; m < s->size; ++m) assert_true(s->data[m][i] == sum);
+  }
+}
+
+// Whatever the offsets, also such that are larger than a task.
+static void reduce__goes_around_rings_with_offsets(void** state) {
+  static const int32_t kOffsets[] = {0, -1, 2, -3, 100, INT32_MIN};
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int each = 1; each <= size; ++each) {
+      for (int count = 1; count <= 6; ++count) {
+        scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, MAX_COUNT, -1, each);
+        for (int m = 0; m < size; ++m) {
+          s->calls[m].subdiv_offsets = kOffsets;
+          s->calls[m].subdiv_count = count;
+        }
+        create_programs(s);
+        run_all(s);
+        check_sums(s, MAX_COUNT);
+        end(s);
+      }
+    }
+  }
+}
+
+// The picture in kernel/collective_program.c: two tasks of three members.
+static void rings__begin_where_their_offsets_say(void** state) {
+  static const struct { int32_t offset; int32_t ring[6]; } kRings[] = {
+      {0, {0, 1, 2, 3, 4, 5}},  {1, {1, 2, 0, 4, 5, 3}},  {-1, {1, 0, 2, 4, 3, 5}},
+      {-2, {0, 2, 1, 3, 5, 4}}, {5, {2, 0, 1, 5, 3, 4}}};
+  for (size_t k = 0; k < LEAT_ARRAY_SIZE(kRings); ++k) {
+    scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, 6, 600, -1, 3);
+    for (int m = 0; m < 6; ++m) {
+      s->calls[m].subdiv_offsets = &kRings[k].offset;
+      s->calls[m].subdiv_count = 1;
+    }
+    create_programs(s);
+    for (int place = 0; place < 6; ++place) {
+      const leat_collective_program_t* program = &s->programs[kRings[k].ring[place]];
+      for (const leat_hop_t* hop = program->hops; hop->chain; ++hop) {
+        if (hop->kind != LEAT_HOP_OFFER) continue;
+        assert_int_equal(hop->peer, kRings[k].ring[(place + 1) % 6]);
+        assert_int_equal(hop->tag.c, place);
+      }
+    }
+    run_all(s);
+    end(s);
+  }
+}
+
+// Chunks of more than 4 MiB are divided, as often as there may be rings.
+static void rings__are_as_many_as_the_size_asks_for(void** state) {
+  static const struct { int64_t mebibytes; int32_t limit, size, each, rings; } kCases[] = {
+      {8, 0, 2, 1, 1},  {9, 0, 2, 1, 2},   {100, 0, 2, 1, 2},  {100, 5, 2, 1, 5},
+      {100, -1, 2, 1, 1}, {100, 0, 4, 2, 4}, {40, 0, 4, 4, 3}, {1, 7, 4, 4, 1}};
+  for (size_t k = 0; k < LEAT_ARRAY_SIZE(kCases); ++k) {
+    scene_t* s =
+        make_scene(LEAT_COLLECTIVE_REDUCE, kCases[k].size, 0, -1, kCases[k].each);
+    s->calls[0].count = kCases[k].mebibytes << 17;  // of 8 bytes; nothing touches them
+    s->calls[0].max_subdivs = kCases[k].limit;
+    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[0], 0, &s->group,
+                                                  leat_allocator_system(), &s->programs[0]));
+    assert_int_equal(s->programs[0].chain_count, kCases[k].rings * kCases[k].size);
+    end(s);
   }
 }
 
@@ -211,13 +296,41 @@ static void broadcast__reaches_all_from_any_source(void** state) {
   }
 }
 
+// One member of each task takes part in the tree over tasks, and nobody receives twice.
+static void broadcast__crosses_tasks_once(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    for (int each = 1; each <= size; ++each) {
+      for (int source = 0; source < size; ++source) {
+        scene_t* s = make_scene(LEAT_COLLECTIVE_BROADCAST, size, 65, source, each);
+        int crossings = 0;
+        create_programs(s);
+        for (int m = 0; m < size; ++m) {
+          for (const leat_hop_t* hop = s->programs[m].hops; hop->chain; ++hop) {
+            crossings += hop->kind == LEAT_HOP_OFFER && hop->peer / each != m / each;
+          }
+        }
+        assert_int_equal(crossings, s->group.task_count - 1);
+        run_all(s);
+        for (int m = 0; m < size; ++m) {
+          for (int64_t i = 0; i < 65; ++i) assert_true(s->data[m][i] == input(source, i));
+        }
+        end(s);
+      }
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reduce__gives_the_sum_to_all),
+      cmocka_unit_test(reduce__goes_around_rings_with_offsets),
+      cmocka_unit_test(rings__begin_where_their_offsets_say),
+      cmocka_unit_test(rings__are_as_many_as_the_size_asks_for),
       cmocka_unit_test(reduce_scatter__keeps_the_chunk_of_the_rank),
       cmocka_unit_test(gather__joins_by_rank),
       cmocka_unit_test(all_to_all__transposes),
       cmocka_unit_test(broadcast__reaches_all_from_any_source),
+      cmocka_unit_test(broadcast__crosses_tasks_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

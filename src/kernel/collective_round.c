@@ -1,5 +1,8 @@
 // Members of a round stand in the order of their devices, which gives them their ranks. The checks
-// fail with the codes that TensorFlow has for the same disagreement.
+// fail with the codes that TensorFlow has for the same disagreement. kernel/collective.c adds each
+// member under the mutex of all rounds, and starts a round when the last one was added. The object
+// that holds all rounds of a session or task is made and ended here too.
+#include "base/clock.h"
 #include "kernel/collective_round.h"
 
 static leat_string_view_t device_of(const leat_member_t* m) {
@@ -52,7 +55,7 @@ leat_status_t leat_round_check_member(const leat_round_t* round, const leat_memb
         "Collective instance %d expected type %d and data_type %d but got type %d and data_type %d",
         (int)mine->instance_key, theirs->kind, theirs->dtype, mine->kind, mine->dtype);
   }
-  if (mine->shape && !leat_shape_equal(mine->shape, theirs->shape)) {
+  if (!leat_shape_equal(mine->shape, theirs->shape)) {
     return leat_make_status(
         LEAT_INVALID_ARGUMENT, "Shape mismatch in the collective instance %d: the shape at device "
         "%.*s is %s, but another member of the group has shape %s", (int)mine->instance_key,
@@ -75,17 +78,63 @@ leat_status_t leat_round_check_member(const leat_round_t* round, const leat_memb
 
 leat_status_t leat_round_check(const leat_round_t* round) {
   bool has_source = round->members->call.kind != LEAT_COLLECTIVE_BROADCAST;
-  for (const leat_member_t* m = round->members; m; m = m->next) {
-    has_source |= m->call.is_source;
-    for (const leat_member_t* other = m->next; other; other = other->next) {
-      if (m->call.place < 0 || m->call.place != other->call.place) continue;
-      return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Duplicate ranks specified for group members: %d comes twice",
-                              (int)m->call.place);
-    }
-  }
+  for (const leat_member_t* m = round->members; m; m = m->next) has_source |= m->call.is_source;
   if (has_source) return leat_ok_status();
   return leat_make_status(LEAT_INTERNAL, "Instance %d has no source: there are %d members that "
                           "receive the broadcast, but none that sends it",
                           (int)round->members->call.instance_key, (int)round->joined);
+}
+
+// ---- All rounds ---------------------------------------------------------------------------------
+
+leat_status_t leat_collectives_create(leat_allocator_t* allocator,
+                                      leat_collectives_t** out_collectives) {
+  return leat_collectives_create_wired(allocator, NULL, out_collectives);
+}
+
+leat_status_t leat_collectives_create_wired(leat_allocator_t* allocator,
+                                            leat_collective_wire_t* wire,
+                                            leat_collectives_t** out_collectives) {
+  leat_collectives_t* all;
+  *out_collectives = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &all));
+  all->references = 1;
+  all->allocator = allocator;
+  all->wire = wire;
+  all->timer_wakes_ns = LEAT_DEADLINE_NEVER;
+  if (wire) {
+    leat_status_t status = LEAT_ALLOCATE(allocator, LEAT_ENDED_STEPS, &all->ended);
+    if (status) {
+      leat_allocator_free(allocator, all);
+      return status;
+    }
+  }
+  leat_mutex_initialize(&all->mutex);
+  leat_condition_initialize(&all->changed);
+  *out_collectives = all;
+  return leat_ok_status();
+}
+
+void leat_collectives_retain(leat_collectives_t* collectives) {
+  leat_reference_count_retain(&collectives->references);
+}
+
+void leat_collectives_release(leat_collectives_t* collectives) {
+  leat_collectives_t* all = collectives;
+  if (!all || !leat_reference_count_release(&all->references)) return;
+  LEAT_DCHECK(!all->rounds && !all->requests && !all->timed);
+  for (size_t i = 0; all->ended && i < LEAT_ENDED_STEPS; ++i) {
+    leat_status_free(all->ended[i].status);
+  }
+  leat_allocator_free(all->allocator, all->ended);
+  if (all->has_timer) {
+    leat_mutex_lock(&all->mutex);
+    all->ends = true;
+    leat_condition_notify_all(&all->changed);
+    leat_mutex_unlock(&all->mutex);
+    leat_thread_join(all->timer);
+  }
+  leat_condition_deinitialize(&all->changed);
+  leat_mutex_deinitialize(&all->mutex);
+  leat_allocator_free(all->allocator, all);
 }

@@ -12,12 +12,22 @@
 typedef struct leat_round_s leat_round_t;
 typedef struct leat_member_s leat_member_t;
 
+// A step that is over here, or has failed in another process.
+typedef struct leat_ended_step_s {
+  int64_t step_id;  // 0: none yet
+  leat_status_t status;
+} leat_ended_step_t;
+#define LEAT_ENDED_STEPS 1024  // that are remembered
+
 struct leat_collectives_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
   leat_collective_wire_t* wire;  // NULL: all members are of this process
   leat_mutex_t mutex;            // guards what follows
   leat_round_t* rounds;          // that are not complete or, where there is a wire, not over
+  struct leat_collective_request_s* requests;  // of all-to-all, whose round is not found yet
+  leat_ended_step_t* ended;      // [LEAT_ENDED_STEPS], where there is a wire; the oldest at |next|
+  size_t next_ended;
   leat_member_t* timed;
   bool has_timer;
   bool ends;
@@ -33,6 +43,11 @@ typedef struct leat_collective_request_s {
   void* data;
   leat_status_t status;  // of those that have failed
   struct leat_collective_request_s* next;
+  // Of an all-to-all, whose round the key does not tell for certain.
+  int64_t step_id;
+  int32_t group_key, instance_key;
+  uint64_t frame_id;
+  leat_string_view_t key, source;  // behind this struct
 } leat_collective_request_t;
 
 // A chunk that a chain waits for, on its way from another process. The chain's member and the call
@@ -73,6 +88,7 @@ struct leat_member_s {
   bool registered;       // with the cancellation
   bool cancelled;
   bool waits;            // for the round to be complete
+  bool expects;          // the wire watches those whom its program offers to
   int64_t pending;
   leat_status_t status;  // how it ended
   leat_collective_question_t* question;  // under way, or NULL
@@ -99,7 +115,7 @@ void leat_round_add(leat_round_t* round, leat_member_t* m);
 // Whether |m| fits the members that are there already, of which there is at least one.
 LEAT_MUST_USE leat_status_t leat_round_check_member(const leat_round_t* round,
                                                     const leat_member_t* m);
-// Whether the round, which is complete, can start: a broadcast has a source, places differ.
+// Whether the round, which is complete, can start: a broadcast has a source.
 LEAT_MUST_USE leat_status_t leat_round_check(const leat_round_t* round);
 
 
@@ -110,7 +126,8 @@ static inline uint64_t leat_hop_tag_word(leat_hop_tag_t tag) {
   return (uint64_t)(uint32_t)tag.a << 48 ^ (uint64_t)(uint32_t)tag.b << 24 ^ (uint32_t)tag.c;
 }
 
-// kernel/collective.c. The first four with the mutex held, the others without.
+// kernel/collective.c. The first four with the mutex held, the others without. The first one makes
+// a round where there is none.
 LEAT_MUST_USE leat_status_t leat_round_find(leat_collectives_t* all, const leat_round_t* like,
                                             leat_round_t** out_round);
 void leat_round_close(leat_collectives_t* all, leat_round_t* round);
@@ -130,5 +147,14 @@ void leat_deadline_remove(leat_member_t* m);
 // kernel/collective_remote.c. Fetches the chunk that the chain's next hop takes.
 void leat_collective_fetch_start(leat_chain_t* chain);
 void leat_collective_fetch_release(leat_collective_fetch_t* fetch);
+// Where the program of a broadcast offers to other processes, has the wire watch these, or ends it.
+void leat_member_expect(leat_member_t* m, bool begins);
+// With the mutex held: the status of a step that is over or has failed in another process.
+LEAT_MUST_USE leat_status_t leat_step_check_open(const leat_collectives_t* all, int64_t step_id);
+// The same: takes the request out of the list that fits the offer |hop| of an all-to-all; NULL:
+// there is none. And takes those out that belong to a round that fails.
+leat_hop_t* leat_collective_take_request(leat_collectives_t* all, const leat_hop_t* hop);
+void leat_collective_fail_requests(leat_collectives_t* all, const leat_round_t* round,
+                                   leat_aftermath_t* after);
 
 #endif  // LEAT_KERNEL_COLLECTIVE_ROUND_H_

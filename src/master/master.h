@@ -16,6 +16,20 @@
 #include "optimize/pass.h"
 #include "worker/worker.h"
 
+// The numbers of steps whose collectives meet those of other masters' steps: a step of a graph key
+// has the same number at all masters (cluster/step_sequence.h). Any thread.
+typedef struct leat_step_numbers_s leat_step_numbers_t;
+struct leat_step_numbers_s {
+  // Draws the number of the next step of |graph_key|. May block until another process has told it;
+  // DEADLINE_EXCEEDED when |deadline_ns| passes first, CANCELLED when |cancellation|, unless it is
+  // NULL, is cancelled.
+  leat_status_t (*draw)(leat_step_numbers_t* self, int64_t graph_key, int64_t deadline_ns,
+                        struct leat_cancellation_s* cancellation, int64_t* out_number);
+  // The step is over; |status|, borrowed, is how it ended.
+  void (*retire)(leat_step_numbers_t* self, int64_t graph_key, int64_t number,
+                 leat_status_t status);
+};
+
 // What a session decides once and lends to each compilation. Pointers are borrowed.
 typedef struct leat_master_options_s {
   leat_allocator_t* allocator;
@@ -31,6 +45,7 @@ typedef struct leat_master_options_s {
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
   bool keeps_partitions;  // keep a copy of each device's graph, for leat_compiled_partition
+  leat_step_numbers_t* numbers;  // NULL: no other master's collectives meet this one's
 } leat_master_options_t;
 
 // What a step is asked to do: outputs of a graph that are fed and fetched, and nodes that are to
@@ -86,6 +101,14 @@ LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               int64_t deadline_ns, int inter_op_threads,
                                               void* collector,
                                               struct leat_cancellation_s* cancellation);
+// The key of the signature's graph, by which its steps are numbered where the master's options have
+// numbers: TensorFlow's hash of the keys of its collectives. 0: it has none.
+int64_t leat_compiled_graph_key(const leat_compiled_t* compiled);
+// leat_compiled_run for a step that |numbers| number, under |graph_key|, which is not 0.
+LEAT_MUST_USE leat_status_t leat_compiled_run_numbered(
+    leat_compiled_t* compiled, leat_step_numbers_t* numbers, int64_t graph_key,
+    const leat_tensor_t* feeds, leat_tensor_t* fetches, int64_t deadline_ns, int inter_op_threads,
+    void* collector, struct leat_cancellation_s* cancellation);
 // A run of a compiled signature for which no thread waits: a function called by a kernel, or a
 // partial run.
 typedef struct leat_compiled_call_s {

@@ -262,6 +262,26 @@ static leat_status_t run_several(leat_compiled_t* compiled, const leat_run_reque
   return status;
 }
 
+// Runs the step that |whole| describes, and waits for it.
+static inline leat_status_t run_step(leat_compiled_t* compiled, leat_run_request_t* whole,
+                                     leat_cancellation_t* cancellation) {
+  wait_t wait = {.waiter = {go_on}, .compiled = compiled, .step_id = whole->step_id};
+  if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
+  const int64_t span = leat_span_begin();
+  uint64_t token = 0;
+  if (LEAT_UNLIKELY(cancellation != NULL)) {
+    LEAT_RETURN_IF_ERROR(watch(cancellation, cancel_wait, &wait, &token));
+  }
+  leat_status_t status = compiled->partition_count == 1 ? run_one(compiled, whole, &wait)
+                                                        : run_several(compiled, whole, &wait);
+  if (LEAT_UNLIKELY(cancellation != NULL)) leat_cancellation_deregister(cancellation, token);
+  if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
+    leat_compiled_cleanup_step(compiled, whole->step_id);
+  }
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_STEP, 0, whole->step_id);
+  return status;
+}
+
 leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* feeds,
                                 leat_tensor_t* fetches, int64_t deadline_ns, int inter_op_threads,
                                 void* collector, leat_cancellation_t* cancellation) {
@@ -273,20 +293,35 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
       .inter_op_threads = inter_op_threads,
       .collector = collector,
   };
-  wait_t wait = {.waiter = {go_on}, .compiled = compiled, .step_id = request.step_id};
-  if (compiled->partition_count == 0) return leat_ok_status();  // nothing was asked for
-  const int64_t span = leat_span_begin();
-  uint64_t token = 0;
-  if (LEAT_UNLIKELY(cancellation != NULL)) {
-    LEAT_RETURN_IF_ERROR(watch(cancellation, cancel_wait, &wait, &token));
-  }
-  leat_status_t status = compiled->partition_count == 1 ? run_one(compiled, &request, &wait)
-                                                        : run_several(compiled, &request, &wait);
-  if (LEAT_UNLIKELY(cancellation != NULL)) leat_cancellation_deregister(cancellation, token);
-  if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
-    leat_compiled_cleanup_step(compiled, request.step_id);
-  }
-  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_STEP, 0, request.step_id);
+  return run_step(compiled, &request, cancellation);
+}
+
+int64_t leat_compiled_graph_key(const leat_compiled_t* compiled) { return compiled->graph_key; }
+
+// Collectives go by the step of their container. Where they are all in this process, only that step
+// gets the number, and transfers go by a number of this master's alone: another master's step may
+// then use the same parameter server at the same time. Collectives in other tasks go by the number
+// of the step itself, which these masters then share.
+leat_status_t leat_compiled_run_numbered(leat_compiled_t* compiled, leat_step_numbers_t* numbers,
+                                         int64_t graph_key, const leat_tensor_t* feeds,
+                                         leat_tensor_t* fetches, int64_t deadline_ns,
+                                         int inter_op_threads, void* collector,
+                                         leat_cancellation_t* cancellation) {
+  leat_worker_t* own = compiled->keeps_collectives;
+  int64_t number;
+  LEAT_RETURN_IF_ERROR(numbers->draw(numbers, graph_key, deadline_ns, cancellation, &number));
+  leat_run_request_t request = {
+      .step_id = own ? leat_master_new_step() : number,
+      .container_step_id = own ? number : 0,
+      .feeds = feeds,
+      .fetches = fetches,
+      .deadline_ns = deadline_ns,
+      .inter_op_threads = inter_op_threads,
+      .collector = collector,
+  };
+  leat_status_t status = run_step(compiled, &request, cancellation);
+  if (own) own->vtable->cleanup_step(own, number);
+  numbers->retire(numbers, graph_key, number, status);
   return status;
 }
 

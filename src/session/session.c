@@ -174,6 +174,7 @@ static leat_status_t become_master(leat_session_t* session, const leat_runtime_t
       .inter_op_threads = session->options.inter_op_threads,
       .deterministic = session->options.deterministic,
       .keeps_partitions = session->options.build_cost_model > 0,
+      .numbers = session->target.numbers,
   };
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
@@ -582,6 +583,15 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
   if (LEAT_UNLIKELY(!compiled)) {
     LEAT_RETURN_IF_ERROR(leat_plans_make(&signature->plans, &session->master, run->feed_values,
                                          deadline_ns, &compiled));
+  }
+  if (LEAT_UNLIKELY(session->master.numbers != NULL)) {
+    const int64_t key = run->collective_graph_key ? run->collective_graph_key
+                                                  : leat_compiled_graph_key(compiled);
+    if (key) {
+      return leat_compiled_run_numbered(compiled, session->master.numbers, key, run->feed_values,
+                                        run->fetch_values, deadline_ns, run->inter_op_threads,
+                                        run->collector, run->cancellation);
+    }
   }
   return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
                            run->inter_op_threads, run->collector, run->cancellation);

@@ -99,6 +99,7 @@ typedef struct leat_remote_session_vtable_s {
 // only such descriptions. Whoever opens a target fills it; all that it points to is owned.
 typedef struct leat_target_s {
   leat_remote_session_t* remote;  // NULL: this process is the master
+  leat_step_numbers_t* numbers;  // borrowed; NULL: the session's collectives are its own
   leat_worker_t** workers;  // by task; the first is of this process
   int worker_count;
   leat_device_t** devices;  // of this process; retained
@@ -171,6 +172,7 @@ struct leat_run_s {
   int inter_op_threads;              // as of the session's options; 0 = the session's
   struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
+  int64_t collective_graph_key;  // by which masters number steps in common; 0: that of the graph
 };
 // Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
 // signature that was prepared gives such a value back as it was fed.

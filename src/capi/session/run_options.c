@@ -26,6 +26,9 @@ static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_option
     out_options->inter_op_pool = options.inter_op_thread_pool;
     out_options->shows_partitions = options.output_partition_graphs;
     *out_traced = options.trace_level > 0;
+    if (options.experimental) {
+      out_options->collective_graph_key = options.experimental->collective_graph_key;
+    }
   }
   leat_arena_deinitialize(&arena);
   return status;

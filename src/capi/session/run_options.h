@@ -16,6 +16,7 @@
 typedef struct leat_capi_run_options_s {
   int64_t timeout_ms;  // 0: that of the session
   int inter_op_pool;   // of those that the configuration lists; -1: the calling thread
+  int64_t collective_graph_key;  // of leat_run_t
   leat_step_collector_t* collector;  // NULL: no statistics are collected; else |storage|
   leat_step_collector_t storage;
   bool shows_partitions;

@@ -272,6 +272,7 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
   leat_capi_run_options_t options;
   LEAT_RETURN_IF_ERROR(leat_capi_run_options_begin(run_options, run_metadata, &options));
   step->run.timeout_ms = options.timeout_ms;
+  step->run.collective_graph_key = options.collective_graph_key;
   leat_status_t status =
       choose_threads(session, options.inter_op_pool, &step->run.inter_op_threads);
   if (!status && session->measures) {

@@ -35,6 +35,32 @@ static leat_status_t read_merge(const leat_kernel_creation_t* c, const char* nam
   return leat_ok_status();
 }
 
+// How chunks go around. Nothing else is left to choose here: |communication_hint| may be any text,
+// since TensorFlow too has only rings and trees between CPUs, whatever the hint says.
+static leat_status_t read_subdivisions(const leat_kernel_creation_t* c,
+                                       leat_collective_state_t* state) {
+  const int64_t* offsets;
+  int64_t limit = -1;
+  if (find_attr(c, "max_subdivs_per_device")) {
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "max_subdivs_per_device", &limit));
+  }
+  state->max_subdivs = (int32_t)limit;
+  if (!find_attr(c, "subdiv_offsets")) return leat_ok_status();
+  int count;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_ints(c, "subdiv_offsets", &offsets, &count));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)count + 1, &state->subdiv_offsets));
+  for (state->subdiv_count = 0; state->subdiv_count < count; ++state->subdiv_count) {
+    const int64_t offset = offsets[state->subdiv_count];
+    if (offset != (int32_t)offset) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "item %d of subdiv_offsets is %lld, must be "
+                              "within 32 bits", (int)state->subdiv_count, (long long)offset);
+    }
+    state->subdiv_offsets[state->subdiv_count] = (int32_t)offset;
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_collective_state_create(leat_kernel_creation_t* c, void* data) {
   leat_collective_state_t* state = data;
   float timeout;
@@ -45,6 +71,7 @@ leat_status_t leat_collective_state_create(leat_kernel_creation_t* c, void* data
     LEAT_RETURN_IF_ERROR(read_int32(c, "group_key", &state->group_key));
     LEAT_RETURN_IF_ERROR(read_int32(c, "instance_key", &state->instance_key));
   }
+  LEAT_RETURN_IF_ERROR(read_subdivisions(c, state));
   if (find_attr(c, "reduction")) {
     LEAT_RETURN_IF_ERROR(read_merge(c, "reduction", &state->merge));
   }
@@ -64,8 +91,10 @@ leat_status_t leat_collective_state_create(leat_kernel_creation_t* c, void* data
   return leat_ok_status();
 }
 
-void leat_collective_state_destroy(void* state) {
-  leat_shape_release(&((leat_collective_state_t*)state)->shape);
+void leat_collective_state_destroy(void* data) {
+  leat_collective_state_t* state = data;
+  leat_allocator_free(leat_allocator_system(), state->subdiv_offsets);
+  leat_shape_release(&state->shape);
 }
 
 // ---- Who takes part -----------------------------------------------------------------------------
@@ -77,10 +106,12 @@ leat_collective_call_t leat_collective_call_of(const leat_kernel_context_t* c,
                                   .group_key = state->group_key,
                                   .group_size = state->group_size,
                                   .instance_key = state->instance_key,
-                                  .is_fixed = state->group_size != 0,
-                                  .place = -1,
+                                  .comes_again = true,
                                   .merge = state->merge,
                                   .divides = state->divides,
+                                  .subdiv_offsets = state->subdiv_offsets,
+                                  .subdiv_count = state->subdiv_count,
+                                  .max_subdivs = state->max_subdivs,
                                   .timeout_seconds = state->timeout_seconds};
 }
 
@@ -118,6 +149,8 @@ static leat_status_t read_group(const leat_kernel_context_t* c, int values,
 void leat_collective_go(leat_kernel_context_t* c, leat_status_t status,
                         const leat_collective_call_t* call, leat_kernel_done_fn_t done) {
   if (status) {
+    leat_tensor_t scratch = call->scratch;
+    leat_tensor_release(&scratch);
     done(c, status);
   } else {
     leat_collective_start(c, call, done);

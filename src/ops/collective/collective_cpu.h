@@ -11,6 +11,9 @@ typedef struct leat_collective_state_s {
   int32_t group_size, group_key, instance_key;
   leat_combine_t merge;
   bool divides;
+  int32_t* subdiv_offsets;  // [subdiv_count]
+  int32_t subdiv_count;
+  int32_t max_subdivs;
   double timeout_seconds;
   leat_shape_t shape;
   bool has_shape;  // the attribute is there, and a full shape
