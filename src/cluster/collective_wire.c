@@ -252,9 +252,14 @@ static leat_status_t write_request(question_t* q, leat_string_view_t device,
       .type = call->kind, .data_type = call->dtype, .group_key = call->group_key,
       .group_size = call->group_size, .instance_key = call->instance_key,
       .device_type = LEAT_SV("CPU"), .is_source = call->is_source};
-  if (call->kind != LEAT_COLLECTIVE_GATHER) {
-    LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, 1, &request->subdiv_offset.items));
-    request->subdiv_offset.count = 1;
+  // A leader that runs TensorFlow takes the offsets of who asks first for those of all. To a
+  // broadcast TensorFlow gives one of its own.
+  const bool is_broadcast = call->kind == LEAT_COLLECTIVE_BROADCAST;
+  const size_t offsets = is_broadcast ? 1 : (size_t)call->subdiv_count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&q->arena, offsets + 1, &request->subdiv_offset.items));
+  request->subdiv_offset.count = offsets;
+  for (size_t i = 0; i < offsets && !is_broadcast; ++i) {
+    request->subdiv_offset.items[i] = call->subdiv_offsets[i];
   }
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&q->arena, device, &request->device));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&q->arena, node, &request->name));

@@ -28,18 +28,20 @@ def free_ports(count):
   return ports
 
 
-def serve_tensorflow(jobs, job, index):
+def serve_tensorflow(jobs, job, index, config):
   """The life of a forked process: a server of TensorFlow."""
   ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
   with open(os.devnull, 'w') as null:
     os.dup2(null.fileno(), 2)
-  tf.train.Server(jobs, job_name=job, task_index=index).join()
+  tf.train.Server(jobs, job_name=job, task_index=index, config=config).join()
 
 
 class Cluster:
-  """Tasks "ps/0", "worker/0" ..., each played by Leat ('L') or TensorFlow ('T'): {'ps': 'L'}."""
+  """Tasks "ps/0", "worker/0" ..., each played by Leat ('L') or TensorFlow ('T'): {'ps': 'L'}.
+  |config| is a ConfigProto that all servers get."""
 
-  def __init__(self, players):
+  def __init__(self, players, config=None):
+    self.config = config or tf.ConfigProto()
     ports = iter(free_ports(sum(map(len, players.values()))))
     self.jobs = {j: ['127.0.0.1:%d' % next(ports) for _ in p] for j, p in players.items()}
     self.players = {'%s/%d' % (j, i): p for j, all_of in players.items()
@@ -56,13 +58,14 @@ class Cluster:
       job, index = task.split('/')
       if self.players[task] == 'T':
         process = multiprocessing.get_context('fork').Process(
-            target=serve_tensorflow, args=(self.jobs, job, int(index)), daemon=True)
+            target=serve_tensorflow, args=(self.jobs, job, int(index), self.config), daemon=True)
         process.start()
       else:
         spec = ';'.join('%s=%s' % (j, ','.join(a)) for j, a in self.jobs.items())
         process = subprocess.Popen(
             ['timeout', '-s', 'KILL', str(SERVER_SECONDS), LEAT, 'server', '--cluster', spec,
-             '--job', job, '--task', index], stdout=subprocess.DEVNULL, start_new_session=True)
+             '--job', job, '--task', index, '--config',
+             self.config.SerializeToString().hex() or '-'], stdout=subprocess.DEVNULL, start_new_session=True)
       self.processes[task] = process
     for task in self.processes:
       self.wait_for(task)
