@@ -45,10 +45,10 @@ class Worker:
   def wait(self):
     sys.stdin.readline()
 
-  def attempt(self, fetches, feeds=None):
+  def attempt(self, fetches, feeds=None, options=None):
     """Runs a step and tells its value, or its error."""
     try:
-      value = self.session.run(fetches, feeds)
+      value = self.session.run(fetches, feeds, options)
       self.tell(value=np.asarray(value).tolist())
     except tf.errors.OpError as error:
       self.tell(error=type(error).__name__, text=error.message)
@@ -149,6 +149,22 @@ def broadcast(worker):
   worker.attempt(out, {fed: [7, 8]})
 
 
+def hesitate(worker):
+  """The source, which is the last worker, does not come to the first two broadcasts."""
+  fed = tf.placeholder(tf.float32, [2])
+  with tf.device(worker.device):
+    if worker.number == worker.size - 1:
+      value = tf.debugging.check_numerics(fed, 'bad input')
+      out = collective_ops.broadcast_send_v2(value, worker.size, 2, 3)
+    else:
+      out = collective_ops.broadcast_recv_v2([2], tf.float32, worker.size, 2, 3)
+  options = tf.RunOptions()   # one sequence, which all know from the first step on
+  options.experimental.collective_graph_key = 1
+  worker.attempt(sum_of(worker, fed * 1), {fed: [1, 2]}, options)
+  for step in range(4):
+    worker.attempt(out, {fed: [step, np.nan if step < 2 else 1]}, options)
+
+
 def die(worker):
   """The last worker dies in the second step, in which the others wait for it."""
   total = sum_of(worker, tf.constant([1., worker.number]))
@@ -168,13 +184,15 @@ def be_late(worker):
   worker.attempt(timed)
 
 
+MEMBERS = (1, 12, 8)   # of each worker: what goes from rank 1 to 20, and from 12 to 0, is "120"
+
+
 def many(worker):
-  """All-to-all, and communicators with places that go down, of all CPUs of all workers."""
-  cpus = 4
-  size = cpus * worker.size
+  """All-to-all, and communicators with places that go down, of many CPUs of all workers."""
+  size, before = sum(MEMBERS), sum(MEMBERS[:worker.number])
   crossed, placed, reduced, scattered = [], [], [], []
-  for cpu in range(cpus):
-    rank = worker.number * cpus + cpu
+  for cpu in range(MEMBERS[worker.number]):
+    rank = before + cpu
     rows = np.arange(size, dtype='float32').reshape(size, 1) + 100 * rank
     with tf.device(worker.device + '/cpu:%d' % cpu):
       crossed.append(collective_ops.all_to_all_v2(rows, size, 5, 1))
@@ -193,7 +211,7 @@ def many(worker):
   worker.attempt(twice.op)
 
 
-SCENES = {each.__name__: each for each in (train, fail, broadcast, die, be_late, many)}
+SCENES = {each.__name__: each for each in (train, fail, broadcast, hesitate, die, be_late, many)}
 
 
 def main(description, number, scene, *arguments):
@@ -311,6 +329,15 @@ class ReplicasTest(unittest.TestCase):
     self.assertEqual(seen.get('error'), 'UnavailableError', seen)
     self.assertIn('task:2', seen['text'])
 
+  def test_a_source_may_fail_before_it_was_ever_known(self):
+    cluster = Cluster(self, 'hesitate')
+    self.assertEqual(cluster.read_all(), [{'value': [3, 6]}] * WORKERS)
+    for step in range(2):
+      for seen in cluster.read_all():
+        self.assertIn(seen.get('error'), ('InvalidArgumentError', 'AbortedError'), seen)
+    for step in (2, 3):
+      self.assertEqual(cluster.read_all(), [{'value': [step, 1]}] * WORKERS)
+
   def test_the_death_of_a_worker_reaches_all(self):
     cluster = Cluster(self, 'die')
     self.assertEqual(cluster.read_all(), [{'value': [3, 3]}] * WORKERS)
@@ -328,17 +355,17 @@ class ReplicasTest(unittest.TestCase):
     self.assertEqual(cluster.read_all(), [{'value': [3, 3]}] * WORKERS)
 
   def test_groups_of_more_than_ten_members_and_communicators(self):
-    cluster = Cluster(self, 'many', cpus=4)
-    ranks = np.arange(12)
+    cluster = Cluster(self, 'many', cpus=max(MEMBERS))
+    ranks = np.arange(sum(MEMBERS))
     for _ in range(2):
       crossed = np.concatenate([seen['value'] for seen in cluster.read_all()])
       np.testing.assert_array_equal(crossed, ranks[:, None] + 100 * ranks)
       placed = np.concatenate([seen['value'] for seen in cluster.read_all()])
       np.testing.assert_array_equal(placed, ranks[:, None] + 100 * ranks[::-1])
-      for seen in cluster.read_all():
-        self.assertEqual(seen['value'], [(ranks + 1100).tolist()] * 4)
+      for members, seen in zip(MEMBERS, cluster.read_all()):
+        self.assertEqual(seen['value'], [(ranks + 100 * ranks[-1]).tolist()] * members)
       scattered = np.concatenate([seen['value'] for seen in cluster.read_all()])
-      np.testing.assert_array_equal(scattered.ravel(), 12 * ranks + 100 * 66)
+      np.testing.assert_array_equal(scattered.ravel(), len(ranks) * ranks + 100 * ranks.sum())
     for seen in cluster.read_all():
       self.assertEqual(seen.get('error'), 'InvalidArgumentError')
       self.assertIn('Duplicate ranks', seen['text'])

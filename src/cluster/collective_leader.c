@@ -1,7 +1,8 @@
 // Ranks follow the names of the tasks, as texts, and then the numbers of the devices, as in
 // TensorFlow. What an instance is must be the same for all members; the first who asks says it. An
-// instance is forgotten when all members have asked, so that its number may come again. A member
-// whose step failed may ask twice, and counts once.
+// instance is forgotten when all members have asked, so that its number may come again; but for a
+// broadcast with a source, which stays. A member whose step failed may ask twice, even behind all
+// others, and counts once.
 #include "cluster/collective_leader.h"
 
 #include <string.h>
@@ -311,7 +312,7 @@ void leat_collective_leader_enter(leat_collective_leader_t* leader,
     const bool is_last = i->asked == group->size;
     response.source_rank = i->source;
     if (i->type != BROADCAST || i->source >= 0 || is_last) waiters = take_waiters(&i->waiters);
-    if (is_last) remove_instance(leader, i);
+    if (is_last && i->source < 0) remove_instance(leader, i);
   }
   leat_mutex_unlock(&leader->mutex);
   if (status) {
