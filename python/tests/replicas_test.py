@@ -28,7 +28,8 @@ class Worker:
 
   def __init__(self, cluster, number):
     config = tf.ConfigProto(device_count={'CPU': cluster.get('cpus', 1)})
-    config.experimental.collective_group_leader = '/job:worker/replica:0/task:%d' % cluster['leader']
+    leader = '/job:worker/replica:0/task:%d' % cluster['leader']
+    config.experimental.collective_group_leader = leader
     config.experimental.coordination_config.heartbeat_timeout_in_ms = 400
     jobs = {name: addresses for name, addresses in cluster['jobs'].items()}
     self.number = number

@@ -447,13 +447,10 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   client_session_t* session = (client_session_t*)base;
   const int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms : session->timeout_ms;
   const int64_t deadline_ns = leat_clock_deadline_after_ms(timeout_ms);
-  const leat_pb_run_options_experimental_t experimental = {
-      .collective_graph_key = run->collective_graph_key};
-  const leat_pb_run_options_t options = {
-      .timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0,
-      .trace_level = run->collector ? FULL_TRACE : 0,
-      .experimental = (leat_pb_run_options_experimental_t*)(uintptr_t)
-          (run->collective_graph_key ? &experimental : NULL)};
+  leat_pb_run_options_experimental_t keys = {.collective_graph_key = run->collective_graph_key};
+  const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0,
+                                         .trace_level = run->collector ? FULL_TRACE : 0,
+                                         .experimental = &keys};
   step_t step = {.run = run, .request = {.options = (leat_pb_run_options_t*)&options}};
   leat_arena_initialize(session->allocator, 0, &step.arena);
   leat_mutex_lock(&session->mutex);

@@ -50,7 +50,7 @@ typedef struct leat_collective_call_s {
   leat_collective_kind_t kind;
   int32_t group_key, group_size, instance_key;
   bool comes_again;  // later steps have this same collective, as TensorFlow has it for most ops
-  const int32_t* places;  // [group_size] of an all-to-all: where each rank's row goes; NULL: by rank
+  const int32_t* places;  // [group_size] of an all-to-all: where each rank's row goes; or NULL
   bool is_source;
   int dtype;
   const leat_shape_t* shape;  // in which all members must agree

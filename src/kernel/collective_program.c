@@ -18,7 +18,7 @@
 
 // TensorFlow begins each chunk of a reduction at a multiple of so many bytes.
 #define CHUNK_ALIGNMENT 64
-#define RING_HOPS 6        // of a chunk: merge, divide, offer or keep, take, offer; and one to spare
+#define RING_HOPS 6        // of a chunk: merge, divide, offer or keep, take, offer; one to spare
 #define BROADCAST_HOPS 10  // two trees: take, and offers to two children and to two more of a root
 // As in TensorFlow, chunks of more bytes than these get further rings, where the op allows them.
 #define CHUNK_BYTES (4 << 20)

@@ -58,7 +58,8 @@ class Cluster:
       job, index = task.split('/')
       if self.players[task] == 'T':
         process = multiprocessing.get_context('fork').Process(
-            target=serve_tensorflow, args=(self.jobs, job, int(index), self.config), daemon=True)
+            target=serve_tensorflow, args=(self.jobs, job, int(index), self.config),
+            daemon=True)
         process.start()
       else:
         spec = ';'.join('%s=%s' % (j, ','.join(a)) for j, a in self.jobs.items())
