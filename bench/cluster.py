@@ -27,6 +27,8 @@ os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN
 PS, WORKER0, WORKER1 = '/job:ps/task:0', '/job:worker/task:0', '/job:worker/task:1'
 MASTER = 'worker/0'
 HOPS, LARGE, TABLE, GATHERED = 20, 25_000_000, (1_000_000, 128), 32
+REDUCED = (('4 kB', 1_000, 50, 'us'), ('64 kB', 16_000, 50, 'us'), ('8 MB', 2_000_000, 5, 'ms'),
+           ('100 MB', LARGE, 3, 'ms'))
 IDLE_SECONDS = 1.0  # a server is left alone for so long before its memory is read
 # A server of TensorFlow as its users start it, for the rows about a single server.
 TENSORFLOW_SERVER = '''
@@ -38,6 +40,7 @@ tf.train.Server({'ps': [sys.argv[1]]}, job_name='ps', task_index=0).join()
 # ---- what the steps do ---------------------------------------------------------------------------
 def build_steps(tf):
   """-> graph, op that initializes, {row: (op, how many steps a round, unit)}"""
+  from tensorflow.python.ops import collective_ops
   with tf.Graph().as_default() as graph:
     nothing = []
     for device in (WORKER0, PS, WORKER1):
@@ -64,6 +67,13 @@ def build_steps(tf):
       rows = tf.gather(table, tf.range(0, TABLE[0], TABLE[0] // GATHERED))
     with tf.device(WORKER0):
       steps['%d rows of a table' % GATHERED] = ([tf.reduce_sum(rows).op], 50, 'us')
+    for key, (size, count, times, unit) in enumerate(REDUCED):
+      summed = []
+      for device in (WORKER0, WORKER1):
+        with tf.device(device):
+          summand = tf.Variable(tf.ones([count]), use_resource=True)
+          summed.append(collective_ops.all_reduce(summand, 2, 1, key).op)
+      steps['all-reduce %s, 2 workers' % size] = (summed, times, unit)
     return graph, tf.global_variables_initializer(), steps
 
 
@@ -180,7 +190,9 @@ def main():
   import tensorflow.compat.v1 as tf
   from cluster import Cluster
   tf.disable_eager_execution()
-  clusters = [Cluster({'ps': p, 'worker': p * 2}) for p in 'LT']
+  config = tf.ConfigProto()
+  config.experimental.collective_group_leader = '/job:worker/replica:0/task:0'
+  clusters = [Cluster({'ps': p, 'worker': p * 2}, config) for p in 'LT']
   try:
     for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
       cluster.start()

@@ -90,9 +90,14 @@ def train(worker, form):
     initialize = tf.global_variables_initializer()
   counted = tf.no_op()
   if form == 'ps':
+    # The others go to the parameter server when the first worker's step is over there.
+    with tf.device(worker.device), tf.control_dependencies([loss]):
+      turns = 20000 * worker.number
+      one = tf.while_loop(lambda i: i < turns, lambda i: i + 1, [tf.constant(0)]) // max(turns, 1)
+      one = one if turns else tf.constant(1)
     with tf.device('/job:ps'):
       counter = tf.Variable(0, name='counter')
-      counted = tf.assign_add(counter, 1, use_locking=True)
+      counted = tf.assign_add(counter, one, use_locking=True)
       first = counter.initializer
   worker.session.run(initialize)
   if form == 'ps' and worker.number == 0:
@@ -132,7 +137,7 @@ def fail(worker):
 
 def broadcast(worker):
   """The source is the first worker; the last one, from which nobody takes, fails before it takes
-  part, then works, and then dies."""
+  part and, once more, before the source comes; then it works, and then it dies."""
   fed = tf.placeholder(tf.float32, [2])
   with tf.device(worker.device):
     if worker.number == 0:
@@ -143,6 +148,9 @@ def broadcast(worker):
       out = collective_ops.broadcast_recv_v2(shape, tf.float32, worker.size, 2, 3)
   is_last = worker.number == worker.size - 1
   worker.attempt(out, {fed: [1, 2]})
+  worker.attempt(out, {fed: [3, np.nan if is_last else 4]})
+  if worker.number == 0:
+    worker.wait()
   worker.attempt(out, {fed: [3, np.nan if is_last else 4]})
   worker.attempt(out, {fed: [5, 6]})
   if is_last:
@@ -324,6 +332,10 @@ class ReplicasTest(unittest.TestCase):
     for seen in (failed[0], failed[2]):
       self.assertEqual(seen.get('error'), 'InvalidArgumentError', failed)
     self.assertIn('task:2', failed[0]['text'])
+    self.assertEqual(cluster.read(2).get('error'), 'InvalidArgumentError')
+    self.assertEqual(cluster.read(1).get('error'), 'InvalidArgumentError')
+    cluster.go_on(0)
+    self.assertEqual(cluster.read(0).get('error'), 'InvalidArgumentError')
     self.assertEqual(cluster.read_all(), [{'value': [5, 6]}] * WORKERS)
     cluster.kill(2)
     seen = cluster.read(0)

@@ -66,7 +66,8 @@ class Cluster:
         process = subprocess.Popen(
             ['timeout', '-s', 'KILL', str(SERVER_SECONDS), LEAT, 'server', '--cluster', spec,
              '--job', job, '--task', index, '--config',
-             self.config.SerializeToString().hex() or '-'], stdout=subprocess.DEVNULL, start_new_session=True)
+             self.config.SerializeToString().hex() or '-'],
+            stdout=subprocess.DEVNULL, start_new_session=True)
       self.processes[task] = process
     for task in self.processes:
       self.wait_for(task)
