@@ -99,6 +99,9 @@ def train(worker, form):
       counter = tf.Variable(0, name='counter')
       counted = tf.assign_add(counter, one, use_locking=True)
       first = counter.initializer
+  if form == 'key':   # which must be said, since no two workers have the same collectives
+    with tf.device(worker.device):
+      counted = collective_ops.all_reduce(loss, 1, 100 + worker.number, 50 + worker.number)
   worker.session.run(initialize)
   if form == 'ps' and worker.number == 0:
     worker.session.run(first)

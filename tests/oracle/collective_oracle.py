@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.ops import collective_ops
 
 from cluster import Cluster
@@ -20,6 +21,7 @@ tf.disable_eager_execution()
 
 PLAYERS = ('LT', 'TL', 'LTL')
 CPUS, STEPS = 2, 4
+FORMS = ('attributes', 'inputs', 'key', 'callable')
 
 
 def config(cpus):
@@ -39,7 +41,7 @@ def batch(worker, step):
 def train(cluster, worker, size, form, out):
   """Trains with the gradients' means, and puts the losses and the weights into out[worker]."""
   def mean(value, instance):
-    key = {'attributes': 10, 'inputs': 20, 'key': 30}[form] + instance
+    key = 10 * (FORMS.index(form) + 1) + instance
     if form == 'inputs':
       return collective_ops.all_reduce_v2(value, size, 1, tf.constant(key), 'Add', 'Div')
     return collective_ops.all_reduce(value, size, 1, key, 'Add', 'Div')
@@ -53,6 +55,8 @@ def train(cluster, worker, size, form, out):
     update = tf.train.GradientDescentOptimizer(.1).apply_gradients([(mean(gradient, 1), weights)])
     total = mean(loss, 2)
     first = tf.global_variables_initializer()
+    if form == 'key':   # which must be said, since no two workers have the same collectives
+      total += 0 * collective_ops.all_reduce(loss, 1, 500 + worker, 500 + worker)
   options = tf.RunOptions()
   if form == 'key':
     options.experimental.collective_graph_key = 42
@@ -61,9 +65,12 @@ def train(cluster, worker, size, form, out):
                   config=filtered) as session:
     session.run(first)
     losses = []
+    kept = config_pb2.CallableOptions(fetch=[total.name], feed=[x.name, y.name],
+                                      target=[update.name])
+    run = session._make_callable_from_options(kept) if form == 'callable' else (
+        lambda xs, ys: session.run([total, update], {x: xs, y: ys}, options))
     for step in range(STEPS):
-      xs, ys = batch(worker, step)
-      losses.append(session.run([total, update], {x: xs, y: ys}, options)[0])
+      losses.append(run(*batch(worker, step))[0])
     out[worker] = losses, session.run(weights)
 
 
@@ -197,7 +204,7 @@ def main():
   for cluster in clusters:
     cluster.start('L')
   for players, cluster in masters.items():
-    for form in ('attributes', 'inputs', 'key'):
+    for form in FORMS:
       report('collective %s masters, keys are %s' % (players, form), compare_masters, cluster,
              players, form)
   for players, cluster in devices.items():
