@@ -22,13 +22,12 @@
 // are. What has been compiled is immutable, so any number of steps may run it at once.
 #include "master/compiled.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/sync.h"
 #include "function/function.h"
 #include "graph/inference/inference.h"
 #include "master/answer.h"
+#include "master/collectives.h"
 #include "master/partitioner.h"
 
 leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
@@ -321,54 +320,14 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   return status;
 }
 
-static bool is_collective(const leat_node_t* node) {
-  return (node->op->flags & (LEAT_OP_DISTRIBUTED_COMMUNICATION | LEAT_OP_RECV)) ==
-         LEAT_OP_DISTRIBUTED_COMMUNICATION;
-}
-
-static int compare_keys(const void* a, const void* b) {
-  const int32_t x = *(const int32_t*)a, y = *(const int32_t*)b;
-  return x < y ? -1 : x > y;
-}
-
-// TensorFlow's way to combine two hashes.
-static uint64_t combine(uint64_t a, uint64_t b) {
-  return a ^ (b + UINT64_C(0x9e3779b97f4a7800) + (a << 10) + (a >> 4));
-}
-
-// Computes the key of a graph with |keys|, the attributes |instance_key| of its collectives, which
-// it sorts. Every master must find the same number, so this is TensorFlow's.
-static int64_t make_graph_key(int32_t* keys, size_t count) {
-  uint64_t hash = UINT64_C(0x8774aa605c729c72);
-  qsort(keys, count, sizeof *keys, compare_keys);
-  for (size_t i = 0; i < count; ++i) {
-    if (i == 0 || keys[i] != keys[i - 1]) hash = combine((uint64_t)(int64_t)keys[i], hash);
-  }
-  return (int64_t)hash;
-}
-
-// Finds out what numbered steps have to know of the collectives in the placed graph.
+// Notes what numbered steps have to know of the collectives in the placed graph.
 static leat_status_t note_collectives(const leat_master_options_t* options,
                                       const leat_graph_t* graph, leat_compiled_t* compiled) {
-  int32_t* keys;
-  size_t key_count = 0;
-  bool has_any = false, are_own = true;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, graph->node_count + 1, &keys));
-  for (size_t i = 0; i < graph->node_count; ++i) {
-    const leat_node_t* node = &graph->nodes[i];
-    if (!is_collective(node)) continue;
-    has_any = true;
-    are_own = are_own && options->placement.devices[node->assigned_device].task == 0;
-    if (leat_node_attr(node, LEAT_SV("instance_key"))) {
-      keys[key_count++] = (int32_t)leat_node_attr_int(node, "instance_key", 0);
-    }
-  }
-  if (has_any) {
-    compiled->graph_key = make_graph_key(keys, key_count);
-    compiled->leaves_traces = true;
-  }
-  if (are_own) compiled->keeps_collectives = options->workers[0];
-  leat_allocator_free(options->allocator, keys);
+  leat_graph_collectives_t found;
+  LEAT_RETURN_IF_ERROR(leat_graph_collectives_find(graph, &options->placement, &found));
+  compiled->graph_key = found.graph_key;
+  if (found.has_any) compiled->leaves_traces = true;
+  if (found.are_own) compiled->keeps_collectives = options->workers[0];
   return leat_ok_status();
 }
 

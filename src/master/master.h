@@ -102,7 +102,7 @@ LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               void* collector,
                                               struct leat_cancellation_s* cancellation);
 // The key of the signature's graph, by which its steps are numbered where the master's options have
-// numbers: TensorFlow's hash of the keys of its collectives. 0: it has none.
+// numbers. 0: nobody else takes part in its collectives (master/collectives.h).
 int64_t leat_compiled_graph_key(const leat_compiled_t* compiled);
 // leat_compiled_run for a step that |numbers| number, under |graph_key|, which is not 0.
 LEAT_MUST_USE leat_status_t leat_compiled_run_numbered(
