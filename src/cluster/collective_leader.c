@@ -178,6 +178,8 @@ static leat_status_t add_device(leat_collective_leader_t* leader, group_t* g,
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&leader->arena, device->name, &copy.name));
   LEAT_RETURN_IF_ERROR(
       leat_arena_copy_string(&leader->arena, device->device_type, &copy.device_type));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&leader->arena, device->physical_device_desc,
+                                              &copy.physical_device_desc));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&leader->arena, 1, &copy.locality));
   memmove(&g->devices.items[place + 1], &g->devices.items[place],
           (g->devices.count - place) * sizeof copy);

@@ -125,6 +125,10 @@ static void ask_instance(question_t* q) {
 
 // ---- Groups -------------------------------------------------------------------------------------
 
+// The description by which members know each other as Leat's; TensorFlow's CPUs have none. Leaders
+// of both kinds pass it on.
+static const leat_string_view_t kOwnKind = LEAT_SV("leat: reduces in pairs");
+
 static leat_status_t keep_members(known_group_t* g,
                                   const leat_pb_complete_group_response_t* response) {
   const leat_task_t* task = g->owner->task;
@@ -134,6 +138,7 @@ static leat_status_t keep_members(known_group_t* g,
   bool* are_remote;
   int32_t* starts;
   int32_t task_count = 0;
+  bool are_alike = true;
   int last = -1;
   if (devices->count != (size_t)g->size) {
     return leat_make_status(LEAT_INTERNAL, "the leader told %zu members of group %d, must be %d",
@@ -153,12 +158,13 @@ static leat_status_t keep_members(known_group_t* g,
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&g->arena, device->name, &names[i]));
     incarnations[i] = device->incarnation;
     are_remote[i] = number != task->number;
+    are_alike &= leat_string_view_equal(device->physical_device_desc, kOwnKind);
     if (number != last) starts[task_count++] = (int32_t)i;  // a task's devices stand side by side
     last = number;
   }
   starts[task_count] = g->size;
   g->members = (leat_collective_members_t){g->size, names, incarnations, are_remote, task_count,
-                                           starts};
+                                           starts, are_alike};
   return leat_ok_status();
 }
 
@@ -210,6 +216,7 @@ static void ask_group(known_group_t* g) {
   for (size_t i = 0; i < own.count; ++i) {
     if (leat_string_view_equal(own.items[i].name, g->device)) {
       request.device_attributes = &own.items[i];
+      own.items[i].physical_device_desc = kOwnKind;
     }
   }
   if (!status && c->leader_number == c->task->number) {

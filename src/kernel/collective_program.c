@@ -23,6 +23,8 @@
 // As in TensorFlow, chunks of more bytes than these get further rings, where the op allows them.
 #define CHUNK_BYTES (4 << 20)
 #define RINGS_OF_A_DEVICE 2
+// A reduction of at most so many bytes goes in pairs where it may.
+#define PAIRS_BYTES (64 << 10)
 
 // Where the member stands in a ring.
 typedef struct ring_s {
@@ -160,6 +162,74 @@ static void write_reduce(writer_t* w, int32_t rings) {
   }
 }
 
+// ---- Pairs --------------------------------------------------------------------------------------
+
+// The passes of an exchange in pairs, as tags name them.
+enum { PASS_IN = 2, PASS_OUT, PASS_PAIRS, PASS_SELF };
+
+// The largest power of two that is not above |size|.
+static int32_t paired_members(int32_t size) {
+  int32_t count = 1;
+  while (count <= size / 2) count *= 2;
+  return count;
+}
+
+static bool goes_in_pairs(const leat_collective_call_t* call,
+                          const leat_collective_group_t* group) {
+  const bool has_rings = call->subdiv_count > 1 || call->max_subdivs >= 0 ||
+                         (call->subdiv_count == 1 && call->subdiv_offsets[0] != 0);
+  return call->kind == LEAT_COLLECTIVE_REDUCE && group->is_alike && call->group_size > 1 &&
+         !has_rings && call->count > 0 &&
+         call->count * (int64_t)leat_dtype_size(call->dtype) <= PAIRS_BYTES;
+}
+
+// Offers what the chain has to the partner at |distance|, and to the member's own next chain.
+static void offer_to_pair(writer_t* w, int32_t distance) {
+  add_hop(w, LEAT_HOP_OFFER, w->rank ^ distance, (leat_hop_tag_t){PASS_PAIRS, distance, w->rank});
+  add_hop(w, LEAT_HOP_OFFER, w->rank, (leat_hop_tag_t){PASS_SELF, distance, w->rank});
+}
+
+// Each distance has a chain, with a chunk of its own: what it offers must stay as it is until it is
+// taken, while the next chain has more already. The chunk of the last one is the result. The lower
+// rank's elements come first in each merge, so that both members get the same bits.
+static leat_status_t write_pairs(writer_t* w, leat_allocator_t* allocator) {
+  const leat_collective_call_t* call = w->call;
+  const int32_t paired = paired_members(w->size), rank = w->rank;
+  const size_t bytes = (size_t)call->count * w->element_bytes;
+  const size_t stride = (bytes + CHUNK_ALIGNMENT - 1) / CHUNK_ALIGNMENT * CHUNK_ALIGNMENT;
+  int32_t distances = 0;
+  while (1 << distances < paired) ++distances;
+  if (rank >= paired) {
+    begin_chain(w, call->data, call->count);
+    add_hop(w, LEAT_HOP_OFFER, rank - paired, (leat_hop_tag_t){PASS_IN, 0, rank});
+    add_hop(w, LEAT_HOP_TAKE, rank - paired, (leat_hop_tag_t){PASS_OUT, 0, rank - paired});
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
+      allocator, CHUNK_ALIGNMENT, stride * (size_t)distances, (void**)&w->program->memory));
+  memcpy(w->program->memory, call->data, bytes);
+  begin_chain(w, w->program->memory, call->count);
+  if (rank + paired < w->size) {
+    add_hop(w, LEAT_HOP_MERGE, rank + paired, (leat_hop_tag_t){PASS_IN, 0, rank + paired});
+  }
+  for (int32_t i = 0; i < distances; ++i) {
+    const int32_t distance = 1 << i, peer = rank ^ distance;
+    offer_to_pair(w, distance);
+    begin_chain(w, i + 1 < distances ? w->program->memory + stride * (size_t)(i + 1) : call->data,
+                call->count);
+    add_hop(w, LEAT_HOP_TAKE, peer, (leat_hop_tag_t){PASS_PAIRS, distance, peer});
+    add_hop(w, rank < peer ? LEAT_HOP_MERGE_BEHIND : LEAT_HOP_MERGE, rank,
+            (leat_hop_tag_t){PASS_SELF, distance, rank});
+  }
+  if (call->divides) add_hop(w, LEAT_HOP_DIVIDE, rank, (leat_hop_tag_t){0, 0, 0});
+  if (rank + paired < w->size) {
+    add_hop(w, LEAT_HOP_OFFER, rank + paired, (leat_hop_tag_t){PASS_OUT, 0, rank});
+  }
+  return leat_ok_status();
+}
+
+// ---- More rings ---------------------------------------------------------------------------------
+
 // The first pass of a reduction, with each chunk merged last at the rank that keeps it.
 static void write_reduce_scatter(writer_t* w) {
   const ring_t ring = make_ring(w, 0);
@@ -280,13 +350,18 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, chains, &out_program->chains));
   leat_status_t status = LEAT_ALLOCATE(
       allocator, is_tree ? BROADCAST_HOPS : chains / 2 * RING_HOPS, &out_program->hops);
+  writer_t w = {.call = call, .group = group, .program = out_program, .rank = rank,
+                .size = call->group_size, .element_bytes = leat_dtype_size(call->dtype),
+                .next_hop = out_program->hops};
   if (status) {
     leat_collective_program_free(out_program, allocator);
     return status;
   }
-  writer_t w = {.call = call, .group = group, .program = out_program, .rank = rank,
-                .size = call->group_size, .element_bytes = leat_dtype_size(call->dtype),
-                .next_hop = out_program->hops};
+  if (goes_in_pairs(call, group)) {
+    status = write_pairs(&w, allocator);
+    if (status) leat_collective_program_free(out_program, allocator);
+    return status;
+  }
   switch (call->kind) {
     case LEAT_COLLECTIVE_REDUCE: write_reduce(&w, rings); break;
     case LEAT_COLLECTIVE_BROADCAST: write_broadcast(&w); break;
@@ -300,5 +375,6 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
 void leat_collective_program_free(leat_collective_program_t* program, leat_allocator_t* allocator) {
   leat_allocator_free(allocator, program->chains);
   leat_allocator_free(allocator, program->hops);
+  leat_allocator_free(allocator, program->memory);
   *program = (leat_collective_program_t){0};
 }

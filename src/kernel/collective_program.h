@@ -15,6 +15,12 @@
 // chunks, in which the members of a task stand in another order (|subdiv_offsets| of the op).
 // Chunks, rings, tags and this order are TensorFlow's, because a member may be a task that runs
 // TensorFlow.
+//
+// A small reduction over tasks that all run Leat takes fewer messages one after the other: members
+// exchange all their elements in pairs, at distances of 1, 2, 4, ... ranks. Of five ranks, the last
+// one first gives its elements to rank 0, and gets the result from there:
+//
+//   4 ─▶ 0      0 ◀─▶ 1, 2 ◀─▶ 3      0 ◀─▶ 2, 1 ◀─▶ 3      0 ─▶ 4
 #ifndef LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 #define LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 
@@ -24,6 +30,7 @@ typedef enum leat_hop_kind_e {
   LEAT_HOP_OFFER,   // |peer| may take the chunk
   LEAT_HOP_TAKE,    // the chunk becomes that of |peer|
   LEAT_HOP_MERGE,   // the chunk is merged with that of |peer|
+  LEAT_HOP_MERGE_BEHIND,  // that of |peer| is merged with the chunk, and becomes it
   LEAT_HOP_DIVIDE,  // the merged chunk is divided by the size of the group
   LEAT_HOP_KEEP,    // the chunk is copied to the call's |kept|
 } leat_hop_kind_t;
@@ -57,6 +64,7 @@ typedef struct leat_collective_program_s {
   leat_chain_t* chains;
   int64_t chain_count;
   leat_hop_t* hops;
+  char* memory;  // of chunks that are neither in |data| nor |sent|; or NULL
 } leat_collective_program_t;
 
 // What a program has to know of the other members.
@@ -64,6 +72,7 @@ typedef struct leat_collective_group_s {
   int32_t task_count;     // of tasks that have members; 0: all members are of one task
   const int32_t* starts;  // [task_count + 1]: the first rank of each task, and the group's size
   int32_t source;         // the rank that is the source of a broadcast
+  bool is_alike;          // no member runs TensorFlow, and some are of other processes
 } leat_collective_group_t;
 
 // The program of rank |rank| for |call|. Copies the member's own elements to where they belong in

@@ -23,6 +23,7 @@ typedef struct scene_s {
   double kept[MAX_MEMBERS][MAX_COUNT];
   leat_hop_t* offers[MAX_MEMBERS * MAX_MEMBERS * 32];
   int offer_count;
+  bool is_skewed;  // merges depend on the order of the two
   uint32_t seed;
 } scene_t;
 
@@ -49,6 +50,10 @@ static int owner(const scene_t* s, const leat_hop_t* hop) {
   return -1;
 }
 
+static double merge(const scene_t* s, double first, double second) {
+  return s->is_skewed ? first - 3 * second : first + second;
+}
+
 // Does the next hop of |chain|, a chain of |member|, if it can be done.
 static bool advance(scene_t* s, int member, leat_chain_t* chain) {
   leat_hop_t* hop = chain->next;
@@ -62,7 +67,8 @@ static bool advance(scene_t* s, int member, leat_chain_t* chain) {
       memcpy(s->calls[member].kept, bytes, (size_t)chain->count * sizeof *bytes);
       break;
     case LEAT_HOP_TAKE:
-    case LEAT_HOP_MERGE: {
+    case LEAT_HOP_MERGE:
+    case LEAT_HOP_MERGE_BEHIND: {
       int found = 0;
       while (found < s->offer_count &&
              !fits(s->offers[found], hop, owner(s, s->offers[found]), member)) {
@@ -73,7 +79,9 @@ static bool advance(scene_t* s, int member, leat_chain_t* chain) {
       const double* from = (const double*)(const void*)source->bytes;
       assert_int_equal(source->count, chain->count);
       for (int64_t i = 0; i < chain->count; ++i) {
-        bytes[i] = hop->kind == LEAT_HOP_MERGE ? bytes[i] + from[i] : from[i];
+        bytes[i] = hop->kind == LEAT_HOP_TAKE    ? from[i]
+                   : hop->kind == LEAT_HOP_MERGE ? merge(s, bytes[i], from[i])
+                                                 : merge(s, from[i], bytes[i]);
       }
       s->offers[found] = s->offers[--s->offer_count];
       break;
@@ -195,6 +203,58 @@ static void reduce__goes_around_rings_with_offsets(void** state) {
         end(s);
       }
     }
+  }
+}
+
+static void pairs__give_the_sum_to_all(void** state) {
+  for (int size = 1; size <= MAX_MEMBERS; ++size) {
+    FOR_COUNTS(count) {
+      scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, count, -1, 1);
+      s->group.is_alike = true;
+      create_programs(s);
+      run_all(s);
+      check_sums(s, count);
+      end(s);
+    }
+  }
+}
+
+// Not even the order of two operands differs between members.
+static void pairs__give_the_same_bits_to_all(void** state) {
+  for (int size = 2; size <= MAX_MEMBERS; ++size) {
+    scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, 100, -1, 1);
+    s->group.is_alike = true;
+    s->is_skewed = true;
+    create_programs(s);
+    run_all(s);
+    for (int m = 1; m < size; ++m) {
+      assert_memory_equal(s->data[m], s->data[0], 100 * sizeof *s->data[0]);
+    }
+    end(s);
+  }
+}
+
+// Nine members meet at three distances, and one of them before and after that.
+static void pairs__are_for_small_reductions_of_one_ring(void** state) {
+  static const int32_t kOffsets[] = {1, 0};
+  static const struct { int64_t count; int32_t offsets, limit; bool are_pairs; } kCases[] = {
+      {1, 0, -1, true},  {8192, 0, -1, true}, {8193, 0, -1, false}, {0, 0, -1, false},
+      {1, 0, 0, false},  {1, 0, 2, false},    {1, 1, -1, false},    {1, 2, -1, false}};
+  for (size_t k = 0; k < LEAT_ARRAY_SIZE(kCases); ++k) {
+    scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, 9, 0, -1, 1);
+    double* data = calloc(8193, sizeof *data);
+    s->group.is_alike = true;
+    s->calls[0].data = data;
+    s->calls[0].count = kCases[k].count;
+    s->calls[0].subdiv_offsets = kOffsets;
+    s->calls[0].subdiv_count = kCases[k].offsets;
+    s->calls[0].max_subdivs = kCases[k].limit;
+    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[0], 0, &s->group,
+                                                  leat_allocator_system(), &s->programs[0]));
+    assert_int_equal(s->programs[0].memory != NULL, kCases[k].are_pairs);
+    if (kCases[k].are_pairs) assert_int_equal(s->programs[0].chain_count, 4);
+    free(data);
+    end(s);
   }
 }
 
@@ -324,6 +384,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reduce__gives_the_sum_to_all),
       cmocka_unit_test(reduce__goes_around_rings_with_offsets),
+      cmocka_unit_test(pairs__give_the_sum_to_all),
+      cmocka_unit_test(pairs__give_the_same_bits_to_all),
+      cmocka_unit_test(pairs__are_for_small_reductions_of_one_ring),
       cmocka_unit_test(rings__begin_where_their_offsets_say),
       cmocka_unit_test(rings__are_as_many_as_the_size_asks_for),
       cmocka_unit_test(reduce_scatter__keeps_the_chunk_of_the_rank),

@@ -5,6 +5,7 @@
 #include "kernel/collective_program.h"
 
 #define DIVISOR_BYTES 1024
+#define BLOCK_BYTES 4096
 
 // The number |n| as an element of |dtype|, one of those that reductions take.
 static void write_number(int dtype, int32_t n, void* element) {
@@ -67,12 +68,29 @@ static void merge(const leat_collective_call_t* call, void* to, const void* from
   }
 }
 
+// |to| becomes |from| merged with |to|: the other way round than |merge|.
+static void merge_behind(const leat_collective_call_t* call, char* to, const char* from,
+                         int64_t count) {
+  int64_t block[BLOCK_BYTES / sizeof(int64_t)];
+  const int64_t element = (int64_t)leat_dtype_size(call->dtype);
+  const int64_t room = (int64_t)sizeof block / element;
+  for (int64_t i = 0; i < count; i += room) {
+    const int64_t part = LEAT_MIN(room, count - i);
+    memcpy(block, from + i * element, (size_t)(part * element));
+    merge(call, block, to + i * element, part);
+    memcpy(to + i * element, block, (size_t)(part * element));
+  }
+}
+
 void leat_collective_work(const leat_chain_t* chain, const leat_collective_call_t* call) {
   const leat_chain_t* source = chain->source ? chain->source->chain : NULL;
   const size_t bytes = (size_t)chain->count * leat_dtype_size(call->dtype);
   switch (chain->next->kind) {
     case LEAT_HOP_TAKE: memcpy(chain->bytes, source->bytes, bytes); break;
     case LEAT_HOP_MERGE: merge(call, chain->bytes, source->bytes, chain->count); break;
+    case LEAT_HOP_MERGE_BEHIND:
+      merge_behind(call, chain->bytes, source->bytes, chain->count);
+      break;
     case LEAT_HOP_DIVIDE: divide(chain, call); break;
     case LEAT_HOP_KEEP: memcpy(call->kept, chain->bytes, bytes); break;
     case LEAT_HOP_OFFER: LEAT_DCHECK(false);
