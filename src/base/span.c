@@ -40,13 +40,14 @@ typedef struct recorder_s {
   leat_recording_t* current;   // NULL: nothing is recorded
   leat_span_chunk_t** behind;  // the place behind its newest chunk
   uint64_t bytes, limit_bytes;
-  size_t thread_capacity, name_capacity;
+  size_t thread_capacity, name_capacity, graph_capacity;
   leat_string_map_t numbers;  // of names, by "name\ncategory"
 } recorder_t;
 
 static recorder_t recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static LEAT_THREAD_LOCAL writer_t* writer_of_thread;
 _Atomic(uint32_t) leat_span_recording;
+_Atomic(leat_span_step_fn_t) leat_span_on_step;
 LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
 
 static void lock(void) { pthread_mutex_lock(&recorder.mutex); }
@@ -55,7 +56,9 @@ static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
 const char* leat_span_kind_name(leat_span_kind_t kind) {
   static const char* const kNames[LEAT_SPAN_KINDS] = {
       "step", "kernel",  "asynchronous kernel", "piece of a loop", "task", "no work to do",
-      "wait", "lock",    "memory",              "file", "off core"};
+      "wait", "lock",    "memory",              "file", "off core",
+      "send", "receive", "fetch",               "encode", "decode",
+      "launch", "stream work", "stream copy",   "stream wait"};
   return (unsigned)kind < LEAT_SPAN_KINDS ? kNames[kind] : "unknown";
 }
 
@@ -232,33 +235,41 @@ void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t 
 
 // ---- Names --------------------------------------------------------------------------------------
 
-static leat_status_t add_name(leat_string_view_t name, leat_string_view_t category,
-                              uint32_t* out_number) {
+// Makes the text of a name, "name\ncategory", which the recording owns. The mutex is held.
+static leat_status_t make_name(leat_string_view_t name, leat_string_view_t category,
+                               uint32_t graph, leat_span_name_t* out_name) {
   leat_recording_t* current = recorder.current;
   leat_allocator_t* a = leat_allocator_system();
-  const size_t size = name.size + 1 + category.size;
-  uint64_t* number = NULL;
-  bool is_new = false;
   char* text = NULL;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, size, &text));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(a, (size_t)current->name_count + 1, &current->names,
+                                 &recorder.name_capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, name.size + 1 + category.size, &text));
   memcpy(text, name.data, name.size);
   text[name.size] = '\n';
   memcpy(text + name.size + 1, category.data, category.size);
-  leat_status_t status = LEAT_GROW(a, (size_t)current->name_count + 1, &current->names,
-                                   &recorder.name_capacity);
-  if (!status) {
-    status = leat_string_map_insert(&recorder.numbers, leat_string_view_make(text, size),
-                                    current->name_count, &number, &is_new);
-  }
-  if (!status) *out_number = (uint32_t)*number;
-  if (!is_new) {
-    leat_allocator_free(a, text);
-    return status;
-  }
-  current->names[current->name_count++] =
-      (leat_span_name_t){leat_string_view_make(text, name.size),
-                         leat_string_view_make(text + name.size + 1, category.size)};
+  *out_name = (leat_span_name_t){leat_string_view_make(text, name.size),
+                                 leat_string_view_make(text + name.size + 1, category.size),
+                                 graph};
   return leat_ok_status();
+}
+
+static leat_status_t add_name(leat_string_view_t name, leat_string_view_t category,
+                              uint32_t* out_number) {
+  leat_recording_t* current = recorder.current;
+  leat_span_name_t made;
+  uint64_t* number = NULL;
+  bool is_new = false;
+  LEAT_RETURN_IF_ERROR(make_name(name, category, 0, &made));
+  leat_status_t status = leat_string_map_insert(
+      &recorder.numbers, leat_string_view_make(made.name.data, name.size + 1 + category.size),
+      current->name_count, &number, &is_new);
+  if (!status) *out_number = (uint32_t)*number;
+  if (is_new) {
+    current->names[current->name_count++] = made;
+  } else {
+    leat_allocator_free(leat_allocator_system(), (void*)made.name.data);
+  }
+  return status;
 }
 
 uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
@@ -272,6 +283,56 @@ uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
   }
   unlock();
   return number;
+}
+
+// ---- Graphs -------------------------------------------------------------------------------------
+
+static leat_status_t copy_numbers(const uint32_t* numbers, size_t count, uint32_t** out_copy) {
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count + 1, out_copy));
+  if (count) memcpy(*out_copy, numbers, count * sizeof *numbers);
+  return leat_ok_status();
+}
+
+// Names that were added before a failure stay, and belong to no graph that the recording has.
+static leat_status_t add_graph(const leat_span_graph_t* graph) {
+  leat_recording_t* current = recorder.current;
+  leat_span_edges_t edges = {.first_name = current->name_count, .node_count = graph->node_count};
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), (size_t)current->graph_count + 1,
+                                 &current->graphs, &recorder.graph_capacity));
+  for (uint32_t i = 0; i < graph->node_count; ++i) {
+    leat_span_name_t made;
+    LEAT_RETURN_IF_ERROR(make_name(graph->nodes[i].name, graph->nodes[i].category,
+                                   current->graph_count + 1, &made));
+    current->names[current->name_count++] = made;
+  }
+  LEAT_RETURN_IF_ERROR(
+      copy_numbers(graph->first_producer, graph->node_count + 1, &edges.first_producer));
+  leat_status_t status = copy_numbers(graph->producers, graph->first_producer[graph->node_count],
+                                      &edges.producers);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), edges.first_producer);
+    return status;
+  }
+  current->graphs[current->graph_count++] = edges;
+  return leat_ok_status();
+}
+
+void leat_span_tell_graph(_Atomic(uint32_t)* told, const leat_span_graph_t* graph) {
+  lock();
+  if (recorder.current &&
+      atomic_load_explicit(told, memory_order_relaxed) != recorder.last_number) {
+    const uint32_t first = recorder.current->name_count;
+    leat_status_t status = add_graph(graph);
+    for (uint32_t i = 0; i < graph->node_count && !status; ++i) {
+      if (!graph->nodes[i].cache) continue;
+      atomic_store_explicit(graph->nodes[i].cache,
+                            (uint64_t)recorder.last_number << 32 | (first + i),
+                            memory_order_relaxed);
+    }
+    leat_status_free(status);
+    atomic_store_explicit(told, recorder.last_number, memory_order_release);
+  }
+  unlock();
 }
 
 // ---- Recordings ---------------------------------------------------------------------------------
@@ -292,7 +353,7 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   recorder.behind = &recording->first;
   recorder.bytes = 0;
   recorder.limit_bytes = limit_bytes ? limit_bytes : DEFAULT_LIMIT_BYTES;
-  recorder.thread_capacity = 0;
+  recorder.thread_capacity = recorder.graph_capacity = 0;
   leat_string_map_initialize(leat_allocator_system(), &recorder.numbers);
   recording->begin_wall_ns = leat_clock_wall_ns();
   recording->begin_ns = leat_clock_now_ns();
@@ -301,27 +362,36 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   atomic_store_explicit(&leat_span_recording, recorder.last_number, memory_order_release);
 }
 
-leat_status_t leat_recording_start(uint64_t limit_bytes) {
+// An empty recording, with room for the first name.
+static leat_status_t make_recording(leat_recording_t** out_recording, size_t* out_name_capacity) {
   leat_allocator_t* a = leat_allocator_system();
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, out_recording));
+  *out_name_capacity = 0;
+  leat_status_t status = LEAT_GROW(a, 1, &(*out_recording)->names, out_name_capacity);
+  if (status) leat_allocator_free(a, *out_recording);
+  return status;
+}
+
+leat_status_t leat_recording_start(uint64_t limit_bytes) {
   leat_recording_t* recording = NULL;
-  leat_status_t status = LEAT_ALLOCATE(a, 1, &recording);
+  size_t name_capacity;
+  LEAT_RETURN_IF_ERROR(make_recording(&recording, &name_capacity));
+  leat_status_t status = leat_ok_status();
   lock();
   // A fork waits for the mutex, so that a child does not find it locked for ever.
   if (!recorder.survives_forks) {
     recorder.survives_forks = pthread_atfork(lock, unlock, forget_parent) == 0;
   }
-  if (!status && recorder.current) {
+  if (recorder.current) {
     status = leat_make_status(LEAT_FAILED_PRECONDITION,
                               "Starting a recording failed: one is under way, must be stopped "
                               "first");
+  } else {
+    recorder.name_capacity = name_capacity;
+    begin(recording, limit_bytes);
   }
-  if (!status) {
-    recorder.name_capacity = 0;
-    status = LEAT_GROW(a, 1, &recording->names, &recorder.name_capacity);
-  }
-  if (!status) begin(recording, limit_bytes);
   unlock();
-  if (status) leat_allocator_free(a, recording);
+  if (status) leat_recording_free(recording);
   return status;
 }
 
@@ -339,14 +409,8 @@ static leat_status_t copy_unfinished(writer_t* writer) {
   return leat_ok_status();
 }
 
-leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
-  lock();
-  leat_recording_t* recording = *out_recording = recorder.current;
-  if (!recording) {
-    unlock();
-    return leat_make_status(LEAT_FAILED_PRECONDITION,
-                            "Stopping a recording failed: nothing is being recorded");
-  }
+// Ends the recording under way. The mutex is held.
+static void end(leat_recording_t* recording) {
   atomic_store_explicit(&leat_span_recording, 0, memory_order_seq_cst);
   recording->end = leat_span_now();
   recording->end_ns = leat_clock_now_ns();
@@ -360,8 +424,37 @@ leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
   }
   leat_string_map_deinitialize(&recorder.numbers);
   recorder.current = NULL;
+}
+
+// Ends the recording and, unless |next| is NULL, begins that one.
+static leat_status_t stop(leat_recording_t* next, size_t name_capacity,
+                          leat_recording_t** out_recording) {
+  lock();
+  leat_recording_t* recording = *out_recording = recorder.current;
+  const uint64_t limit_bytes = recorder.limit_bytes;
+  if (recording) end(recording);
+  if (recording && next) {
+    recorder.name_capacity = name_capacity;
+    begin(next, limit_bytes);
+  }
   unlock();
-  return leat_ok_status();
+  if (recording) return leat_ok_status();
+  return leat_make_status(LEAT_FAILED_PRECONDITION,
+                          "Stopping a recording failed: nothing is being recorded");
+}
+
+leat_status_t leat_recording_stop(leat_recording_t** out_recording) {
+  return stop(NULL, 0, out_recording);
+}
+
+leat_status_t leat_recording_renew(leat_recording_t** out_recording) {
+  leat_recording_t* next = NULL;
+  size_t name_capacity;
+  *out_recording = NULL;
+  LEAT_RETURN_IF_ERROR(make_recording(&next, &name_capacity));
+  leat_status_t status = stop(next, name_capacity, out_recording);
+  if (status) leat_recording_free(next);
+  return status;
 }
 
 void leat_recording_free(leat_recording_t* recording) {
@@ -375,6 +468,11 @@ void leat_recording_free(leat_recording_t* recording) {
   for (uint32_t i = 1; i < recording->name_count; ++i) {
     leat_allocator_free(a, (void*)recording->names[i].name.data);
   }
+  for (uint32_t i = 0; i < recording->graph_count; ++i) {
+    leat_allocator_free(a, recording->graphs[i].first_producer);
+    leat_allocator_free(a, recording->graphs[i].producers);
+  }
+  leat_allocator_free(a, recording->graphs);
   leat_allocator_free(a, recording->names);
   leat_allocator_free(a, recording->threads);
   leat_allocator_free(a, recording);

@@ -22,8 +22,8 @@
 #include "base/map.h"
 #include "base/sync.h"
 
-// What a span is. Spans of one thread are nested or apart, but for those of ASYNC_KERNEL, which
-// begin on one thread and end on another, and belong to none.
+// What a span is. Spans of one thread are nested or apart, but for those of ASYNC_KERNEL and FETCH,
+// which begin on one thread and end on another, and belong to none.
 typedef enum leat_span_kind_e {
   LEAT_SPAN_STEP,          // a caller runs a signature; the number of the step
   LEAT_SPAN_KERNEL,        // a kernel computes; the bytes of its inputs
@@ -36,10 +36,28 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
   LEAT_SPAN_FILE,          // a file is read, written or synced; how many bytes
   LEAT_SPAN_OFF_CORE,      // the thread is on no core; 1: another thread took it, 0: it sleeps
+  // Of what goes from one thread to another. The value is a number that both ends compute, the same
+  // in all processes; SEND, RECEIVE and LAUNCH are moments.
+  LEAT_SPAN_SEND,          // a Send leaves a value, which becomes a message; its number
+  LEAT_SPAN_RECEIVE,       // the value of a message comes to its Recv; its number
+  LEAT_SPAN_FETCH,         // from asking another task for a value to its answer; the message's
+  LEAT_SPAN_ENCODE,        // a value becomes the bytes of a message; its number
+  LEAT_SPAN_DECODE,        // the bytes of a message become a value; its number
+  LEAT_SPAN_LAUNCH,        // a kernel enqueues work on a stream of its device; the work's number
+  LEAT_SPAN_STREAM,        // a stream does such work; its number
+  LEAT_SPAN_COPY,          // a stream copies between host and device; the number of the work
+  LEAT_SPAN_STREAM_WAIT,   // a stream waits for others of its device; the number of the work
   LEAT_SPAN_KINDS,
 } leat_span_kind_t;
 // A word or two for people: "kernel", "waits for a lock".
 const char* leat_span_kind_name(leat_span_kind_t kind);
+static inline bool leat_span_kind_has_thread(uint32_t kind) {
+  return kind != LEAT_SPAN_ASYNC_KERNEL && kind != LEAT_SPAN_FETCH;
+}
+// Whether the value is the number of a message or of work on a stream.
+static inline bool leat_span_kind_is_link(uint32_t kind) {
+  return kind >= LEAT_SPAN_SEND && kind < LEAT_SPAN_KINDS;
+}
 
 // Times are of leat_span_now; leat_recording_ns makes nanoseconds of them.
 typedef struct leat_span_s {
@@ -83,9 +101,42 @@ static inline uint32_t leat_span_name(_Atomic(uint64_t)* cache, leat_string_view
   }
   return leat_span_name_slow(cache, name, category);
 }
+// A moment: a span without length.
+static inline void leat_span_mark(leat_span_kind_t kind, uint32_t name, int64_t value) {
+  const int64_t now = leat_span_begin();
+  if (LEAT_UNLIKELY(now)) leat_span_end(now, kind, name, value);
+}
+// The number of the message of a step under a key; not 0.
+static inline int64_t leat_span_message(int64_t step_id, leat_string_view_t key) {
+  return (int64_t)(leat_hash_mix(leat_string_view_hash(key), (uint64_t)step_id) >> 1) | 1;
+}
 // What the thread's spans are part of: the name of the kernel that runs, for the pieces of its loop
 // that other threads run.
 extern LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
+
+// A graph that is run as a whole: its nodes, and which of them each takes values from or waits for.
+typedef struct leat_span_node_s {
+  leat_string_view_t name, category;
+  _Atomic(uint64_t)* cache;  // of leat_span_name, which gives the node's number then; may be NULL
+} leat_span_node_t;
+typedef struct leat_span_graph_s {
+  const leat_span_node_t* nodes;
+  uint32_t node_count;
+  const uint32_t* first_producer;  // [node_count + 1], indices of |producers|
+  const uint32_t* producers;       // indices of |nodes|
+} leat_span_graph_t;
+// Tells the recording under way of a graph, whose nodes get numbers of their own, so that a span
+// says of which graph its node is. |*told|, which begins as 0, becomes the recording's number: who
+// finds that there need not ask again. Nothing is told where there is no memory.
+void leat_span_tell_graph(_Atomic(uint32_t)* told, const leat_span_graph_t* graph);
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+// Called at the end of each step while something is recorded, on the thread that ran it: when it
+// began, by leat_span_now, its number, what signature it ran, and how it ended. NULL: nobody asks.
+typedef void (*leat_span_step_fn_t)(int64_t begin, int64_t step_id, const void* signature,
+                                    leat_status_t status);
+extern _Atomic(leat_span_step_fn_t) leat_span_on_step;
 
 // ---- Recordings ---------------------------------------------------------------------------------
 
@@ -103,7 +154,15 @@ typedef struct leat_span_thread_s {
 
 typedef struct leat_span_name_s {
   leat_string_view_t name, category;
+  uint32_t graph;  // the number of the graph that the node is of, from 1 on; 0: of none
 } leat_span_name_t;
+
+// A graph that was told of.
+typedef struct leat_span_edges_s {
+  uint32_t first_name, node_count;  // its nodes are names of the recording, one behind the other
+  uint32_t* first_producer;         // [node_count + 1]
+  uint32_t* producers;              // nodes of the graph, from 0 on
+} leat_span_edges_t;
 
 // What was recorded.
 typedef struct leat_recording_s {
@@ -112,7 +171,11 @@ typedef struct leat_recording_s {
   uint32_t thread_count;
   leat_span_name_t* names;   // the first is empty
   uint32_t name_count;
+  leat_span_edges_t* graphs;  // graph n is the one at n - 1
+  uint32_t graph_count;
   uint64_t lost;             // spans that were dropped, for want of memory
+  // What ended before this time is not written to files.
+  int64_t from;
   // The same two moments by both clocks.
   int64_t begin, end;
   int64_t begin_ns, end_ns;  // of leat_clock_now_ns
@@ -124,6 +187,10 @@ typedef struct leat_recording_s {
 LEAT_MUST_USE leat_status_t leat_recording_start(uint64_t limit_bytes);
 // Ends the recording. FAILED_PRECONDITION where there is none. The caller frees |*out_recording|.
 LEAT_MUST_USE leat_status_t leat_recording_stop(leat_recording_t** out_recording);
+// Ends the recording and begins the next one with the same limit, without a moment between them
+// that is in neither; what is under way in that moment is in none. If there is no memory for
+// another one, the recording goes on.
+LEAT_MUST_USE leat_status_t leat_recording_renew(leat_recording_t** out_recording);
 void leat_recording_free(leat_recording_t* recording);  // NULL is allowed
 // |time| of a span as nanoseconds of leat_clock_now_ns.
 int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/random.h"
+#include "base/span.h"
 #include "cluster/master_session.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/worker_run.h"
@@ -103,6 +104,7 @@ typedef struct fetch_s {
   void* data;
   leat_task_t* task;
   int sender;  // its number
+  int64_t message, span;  // for recordings: the message's number, and when it was asked for
 } fetch_t;
 
 // Says of which task a failure is, since it may reach the master before the answer of that task's
@@ -125,7 +127,10 @@ static void fetched(void* data, leat_status_t status, leat_string_view_t details
     leat_task_metrics_t* metrics = &fetch.task->root->metrics;
     leat_metrics_add(&metrics->tensors_received, 1);
     leat_metrics_add(&metrics->tensor_bytes_received, leat_rpc_bytes_size(answer));
+    const int64_t span = fetch.span ? leat_span_begin() : 0;
+    if (LEAT_UNLIKELY(span)) leat_span_end(fetch.span, LEAT_SPAN_FETCH, 0, fetch.message);
     status = leat_recv_tensor_decode(answer, &value);
+    if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_DECODE, 0, fetch.message);
   }
   if (status) status = from_sender(&fetch, status);
   fetch.fn(fetch.data, status, value);
@@ -146,7 +151,9 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
       leat_message_encode(&leat_pb_recv_tensor_request_descriptor, &request, &bytes);
   if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &fetch);
   if (!status) {
-    *fetch = (fetch_t){fn, data, task, sender};
+    *fetch = (fetch_t){.fn = fn, .data = data, .task = task, .sender = sender,
+                       .span = leat_span_begin()};
+    if (LEAT_UNLIKELY(fetch->span)) fetch->message = leat_span_message(step_id, key);
     const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
     const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvTensor",
                                              .bytes = {&piece, 1},

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "cluster/collective_methods.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/service.h"
@@ -91,13 +92,16 @@ static void cleanup_graph(leat_service_call_t* call, const void* message) {
 typedef struct reception_s {
   leat_service_call_t* call;
   _Atomic(bool) is_answered;
+  int64_t message;  // its number in recordings; 0: nothing was recorded when it was asked for
   char key[];
 } reception_t;
 
-static void answer_value(leat_service_call_t* call, leat_slot_t value) {
+static void answer_value(leat_service_call_t* call, int64_t message, leat_slot_t value) {
   leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES];
   leat_rpc_bytes_t bytes;
+  const int64_t span = message ? leat_span_begin() : 0;
   leat_status_t status = leat_recv_tensor_encode(value, pieces, &bytes);
+  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_ENCODE, 0, message);
   leat_metrics_add(&call->task->metrics.tensors_sent, !status);
   leat_metrics_add(&call->task->metrics.tensor_bytes_sent,
                    status ? 0 : leat_rpc_bytes_size(bytes));
@@ -111,7 +115,7 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
     leat_status_free(status);
     if (!status) leat_slot_release(&value);
   } else if (!status) {
-    answer_value(reception->call, value);
+    answer_value(reception->call, reception->message, value);
   } else {
     const leat_failure_kind_t kind = leat_status_code(status) == LEAT_CANCELLED
                                          ? LEAT_FAILURE_DERIVED
@@ -177,6 +181,7 @@ static void recv_tensor(leat_service_call_t* call, const void* message) {
   const leat_string_view_t key =
       leat_string_view_make(reception->key, request->rendezvous_key.size);
   memcpy(reception->key, request->rendezvous_key.data, key.size);
+  if (leat_spans_are_recorded()) reception->message = leat_span_message(step_id, key);
   leat_rpc_request_on_cancel(call->request, cancel_reception, reception);
   leat_rendezvous_table_receive(table, step_id, key, received, reception);
 }

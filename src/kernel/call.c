@@ -89,15 +89,9 @@ static int64_t count_input_bytes(const leat_kernel_context_t* c) {
   return bytes;
 }
 
-// The kernel is const to those who run it; the number of its name is no part of what it is.
-static uint32_t span_name(const leat_kernel_t* kernel) {
-  return leat_span_name((_Atomic(uint64_t)*)&kernel->span_name, kernel->node_name,
-                        kernel->op->name);
-}
-
 static leat_status_t compute_in_span(leat_kernel_context_t* c, leat_kernel_compute_fn_t compute,
                                      int64_t span) {
-  const uint32_t name = span_name(c->kernel), around = leat_span_name_of_thread;
+  const uint32_t name = leat_kernel_span_name(c->kernel), around = leat_span_name_of_thread;
   const int64_t bytes = count_input_bytes(c);
   leat_span_name_of_thread = name;
   leat_status_t status = compute(c);
@@ -123,7 +117,8 @@ static void on_kernel_done(leat_kernel_context_t* c, leat_status_t status) {
   leat_async_call_t* call = c->owner;
   if (!status) status = leat_kernel_verify_outputs(c);
   if (call->observed && call->span) {
-    leat_span_end(call->span, LEAT_SPAN_ASYNC_KERNEL, span_name(c->kernel), call->input_bytes);
+    leat_span_end(call->span, LEAT_SPAN_ASYNC_KERNEL, leat_kernel_span_name(c->kernel),
+                  call->input_bytes);
   }
   if (!status && call->observed) tell_listener(c, call->start_ns);
   call->status = leat_kernel_annotate(c->kernel, status);
@@ -143,6 +138,9 @@ bool leat_async_call_start(leat_async_call_t* call) {
     if (call->span) call->input_bytes = count_input_bytes(&call->context);
   }
   atomic_store_explicit(&call->state, CALL_STARTING, memory_order_relaxed);
+  const uint32_t around = leat_span_name_of_thread;
+  if (call->observed) leat_span_name_of_thread = leat_kernel_span_name(call->context.kernel);
   call->context.kernel->row->compute_async(&call->context, on_kernel_done);
+  leat_span_name_of_thread = around;
   return atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_ENDED;
 }

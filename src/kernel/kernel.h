@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/span.h"
 #include "base/thread_pool.h"
 #include "device/device.h"
 #include "graph/op/op.h"
@@ -122,6 +123,13 @@ struct leat_kernel_s {
   bool has_ref_inputs;          // some input is taken as a reference, not as a value
   _Atomic(uint64_t) span_name;  // of the node, for recordings (base/span.h)
 };
+
+// The number of the kernel's node in the recording under way (base/span.h). The kernel is const to
+// those who run it; the number is no part of what it is.
+static inline uint32_t leat_kernel_span_name(const leat_kernel_t* kernel) {
+  return leat_span_name((_Atomic(uint64_t)*)&kernel->span_name, kernel->node_name,
+                        kernel->op->name);
+}
 
 // ---- While a kernel is made ---------------------------------------------------------------------
 

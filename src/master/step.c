@@ -278,7 +278,11 @@ static inline leat_status_t run_step(leat_compiled_t* compiled, leat_run_request
   if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
     leat_compiled_cleanup_step(compiled, whole->step_id);
   }
-  if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_STEP, 0, whole->step_id);
+  if (LEAT_UNLIKELY(span)) {
+    leat_span_end(span, LEAT_SPAN_STEP, 0, whole->step_id);
+    const leat_span_step_fn_t fn = atomic_load_explicit(&leat_span_on_step, memory_order_acquire);
+    if (fn) fn(span, whole->step_id, compiled, status);
+  }
   return status;
 }
 

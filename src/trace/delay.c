@@ -183,7 +183,7 @@ static leat_status_t walk_step(const leat_delays_t* delays, const uint32_t* name
                                leat_path_piece_t** inout_pieces, size_t* out_count,
                                size_t* inout_capacity) {
   *out_count = 0;
-  return leat_delay_path_find(delays->timeline, names, &delays->steps[step], inout_pieces,
+  return leat_delay_path_find(delays->graph, names, &delays->steps[step], inout_pieces,
                               out_count, inout_capacity);
 }
 
@@ -262,7 +262,11 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
   leat_delays_t* delays = finder.delays;
   delays->timeline = timeline;
   leat_arena_initialize(leat_allocator_system(), 0, &delays->arena);
-  leat_status_t status = join_names(&finder);
+  leat_delay_graph_t* graph;
+  leat_status_t status = LEAT_NEW(&delays->arena, 1, &graph);
+  if (!status) status = leat_delay_graph_find(timeline, &delays->arena, graph);
+  delays->graph = graph;
+  if (!status) status = join_names(&finder);
   delays->names = finder.names;
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
@@ -334,7 +338,11 @@ leat_status_t leat_delays_of_step(const leat_delays_t* delays, size_t step, leat
     if (delays->entries[i].step != step) continue;
     leat_delay_t* delay = &(*out_list)[(*out_count)++];
     *delay = delays->entries[i].delay;
-    delay->gain_ns = LEAT_MIN(delay->gain_ns, delay->total_ns - delay->median_ns);
+    // Who keeps a thread from others delays them all by what it took longer, whatever they gain
+    // from a thread of their own.
+    const int64_t more_ns = delay->total_ns - delay->median_ns;
+    delay->gain_ns =
+        delay->cause == LEAT_DELAY_TURN ? more_ns : LEAT_MIN(delay->gain_ns, more_ns);
   }
   rank(*out_list, out_count);
   return leat_ok_status();

@@ -8,9 +8,10 @@
 //   leat_delays_free(delays);
 //
 // Of each step the critical path is found: backwards from its end, always along what came last, be
-// it work on the same thread, the task or kernel on another thread that a wait was for, or the
-// thread that put into a queue what the step took out of it. The pieces of the path fill the step
-// without a gap, and each has one cause. Where the recording names the thread that woke another
+// it work on the same thread, the task or kernel on another thread that a wait was for, the kernel
+// that a value came from, the Send of a message in whatever process, or the thread that put into a
+// queue what the step took out of it. The pieces of the path fill the step without a gap, and each
+// has one cause. Where the recording names the thread that woke another
 // one, the way leads to that thread. Else the last that ended before somebody woke is taken for its
 // reason, which is wrong where steps that have nothing to do with each other run at the same time.
 //
@@ -34,6 +35,11 @@ typedef enum leat_delay_cause_e {
   LEAT_DELAY_SYSTEM,      // a kernel slept in the system: for the disk, a page, a socket
   LEAT_DELAY_MEMORY,      // memory came from the system
   LEAT_DELAY_WAIT,        // a thread waited for something that is not recorded
+  LEAT_DELAY_TURN,        // a kernel computed on a thread that one on the path was ready for
+  LEAT_DELAY_SENDER,      // a value was waited for whose sender had nothing to do with it yet
+  LEAT_DELAY_POSTED,      // a message was ready to be sent, or had come
+  LEAT_DELAY_CODING,      // a message was made of a value, or a value of a message
+  LEAT_DELAY_FLIGHT,      // a message was under way
   LEAT_DELAY_CAUSES,
 } leat_delay_cause_t;
 // A word or two: "lock", "waiting for input".
@@ -74,10 +80,12 @@ typedef struct leat_delay_s {
 } leat_delay_t;
 
 typedef struct leat_delay_entry_s leat_delay_entry_t;
+typedef struct leat_delay_graph_s leat_delay_graph_t;
 
 typedef struct leat_delays_s {
   const leat_timeline_t* timeline;
   const uint32_t* names;  // of each name of the timeline the one that pieces and delays have
+  const leat_delay_graph_t* graph;
   leat_step_t* steps;  // in the order of their beginnings
   size_t step_count;
   leat_step_group_t* groups;

@@ -17,7 +17,12 @@ const char* leat_delay_cause_name(leat_delay_cause_t cause) {
       [LEAT_DELAY_LOCK] = "lock",
       [LEAT_DELAY_SYSTEM] = "asleep in the system",
       [LEAT_DELAY_MEMORY] = "memory",
-      [LEAT_DELAY_WAIT] = "waiting"};
+      [LEAT_DELAY_WAIT] = "waiting",
+      [LEAT_DELAY_TURN] = "keeping the thread",
+      [LEAT_DELAY_SENDER] = "waiting for the sender",
+      [LEAT_DELAY_POSTED] = "message queued",
+      [LEAT_DELAY_CODING] = "message coded",
+      [LEAT_DELAY_FLIGHT] = "message in flight"};
   return (unsigned)cause < LEAT_DELAY_CAUSES ? kNames[cause] : "unknown";
 }
 
@@ -45,10 +50,15 @@ static void print_kernel(const leat_timeline_t* timeline, uint32_t name, const c
   if (n->node.size) leat_string_builder_print(out, " '%.*s'", LEAT_SV_ARG(n->node));
 }
 
-static void print_thread(const leat_timeline_t* timeline, int64_t id, leat_string_builder_t* out) {
+// A thread of the process that |row| is of.
+static void print_thread(const leat_timeline_t* timeline, uint32_t row, int64_t id,
+                         leat_string_builder_t* out) {
   leat_string_view_t name = {0};
   for (size_t i = 0; i < timeline->row_count && id; ++i) {
-    if (timeline->rows[i]->thread == id) name = timeline->rows[i]->name;
+    if (timeline->rows[i]->thread == id &&
+        timeline->rows[i]->process == timeline->rows[row]->process) {
+      name = timeline->rows[i]->name;
+    }
   }
   if (id) {
     leat_string_builder_print(out, "thread %" PRId64 "%s%.*s%s", id, name.size ? " (" : "",
@@ -74,7 +84,12 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
       [LEAT_DELAY_LOCK] = {"The step", " waited ", " for a lock that "},
       [LEAT_DELAY_SYSTEM] = {"The step", " slept ", " in the system, as for the disk"},
       [LEAT_DELAY_MEMORY] = {"The step", " waited ", " for memory from the system"},
-      [LEAT_DELAY_WAIT] = {"The step", " waited ", " for something that is not recorded"}};
+      [LEAT_DELAY_WAIT] = {"The step", " waited ", " for something that is not recorded"},
+      [LEAT_DELAY_TURN] = {"The step", " computed for ", " on the thread that "},
+      [LEAT_DELAY_SENDER] = {"A kernel", " waited ", " for its value, the sender of which, "},
+      [LEAT_DELAY_POSTED] = {"A kernel", " waited ", " for a message that lay with a task"},
+      [LEAT_DELAY_CODING] = {"A kernel", " waited ", " for a message to be written or read"},
+      [LEAT_DELAY_FLIGHT] = {"A kernel", " waited ", " for a message that was under way"}};
   const leat_timeline_t* timeline = delays->timeline;
   print_kernel(timeline, delay->name, kSentences[delay->cause].no_kernel, out);
   leat_string_builder_append(out, leat_string_view_from(kSentences[delay->cause].before));
@@ -82,25 +97,33 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
   leat_string_builder_append(out, leat_string_view_from(kSentences[delay->cause].behind));
   switch (delay->cause) {
     case LEAT_DELAY_INPUT:
-      print_thread(timeline, delay->by, out);
+      print_thread(timeline, delay->row, delay->by, out);
       leat_string_builder_append(out, LEAT_SV(" was not yet at work on"));
       break;
     case LEAT_DELAY_INPUT_WORK:
-      print_thread(timeline, delay->by, out);
+      print_thread(timeline, delay->row, delay->by, out);
       leat_string_builder_append(out, LEAT_SV(" ran "));
       print_kernel(timeline, delay->other, "a step", out);
       break;
     case LEAT_DELAY_LOCK:
-      print_thread(timeline, delay->by, out);
+      print_thread(timeline, delay->row, delay->by, out);
       leat_string_builder_append(out, LEAT_SV(" held"));
       break;
     case LEAT_DELAY_WAKE:
-      print_thread(timeline, timeline->rows[delay->row]->thread, out);
+      print_thread(timeline, delay->row, timeline->rows[delay->row]->thread, out);
       leat_string_builder_append(out, LEAT_SV(" had woken up"));
       break;
     case LEAT_DELAY_QUEUED:
       leat_string_builder_append(out, LEAT_SV(", because the threads of the pool ran "));
       print_kernel(timeline, delay->other, "other tasks", out);
+      break;
+    case LEAT_DELAY_TURN:
+      print_kernel(timeline, delay->other, "another kernel", out);
+      leat_string_builder_append(out, LEAT_SV(", which was ready, waited for"));
+      break;
+    case LEAT_DELAY_SENDER:
+      print_kernel(timeline, delay->other, "a kernel", out);
+      leat_string_builder_append(out, LEAT_SV(", had not been begun"));
       break;
     default: break;
   }
@@ -129,7 +152,7 @@ static leat_status_t print_report(const leat_delays_t* delays, leat_arena_t* are
   size_t count;
   leat_string_builder_print(out, "%zu of %zu steps are alike and took the most time, on ",
                             group->count, delays->step_count);
-  print_thread(delays->timeline, delays->timeline->rows[slowest->row]->thread, out);
+  print_thread(delays->timeline, slowest->row, delays->timeline->rows[slowest->row]->thread, out);
   leat_string_builder_append(out, LEAT_SV(".\nA step takes "));
   print_time(group->median_ns, out);
   leat_string_builder_print(out, " (median); the slowest, step %" PRId64 ", took ",

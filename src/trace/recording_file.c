@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/host.h"
-#include "base/string_builder.h"
 #include "formats/generated/perfetto.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/json.h"
@@ -34,10 +33,11 @@ typedef struct rows_s {
 
 typedef struct writer_s {
   const rows_t* rows;
-  leat_file_t* file;
-  leat_string_builder_t out;     // not yet in the file
-  leat_string_builder_t packet;  // Perfetto: the one that is being made
+  leat_file_t* file;              // NULL: all stays in |out|
+  leat_string_builder_t* out;     // not yet in the file
+  leat_string_builder_t packet;   // Perfetto: the one that is being made
   int64_t process;
+  const leat_recording_part_t* part;  // NULL: the whole file is this process's
 } writer_t;
 
 // ---- Rows ---------------------------------------------------------------------------------------
@@ -65,8 +65,9 @@ static void place(rows_t* rows) {
     const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
     for (uint32_t i = 0; i < count; ++i) {
       const leat_span_t* span = &chunk->spans[i];
-      if (span->begin < recording->begin) continue;  // of an earlier recording
-      const bool is_of_thread = span->kind != LEAT_SPAN_ASYNC_KERNEL;
+      // Some are of an earlier recording, and some are not wanted.
+      if (span->begin < recording->begin || span->end < recording->from) continue;
+      const bool is_of_thread = leat_span_kind_has_thread(span->kind);
       rows->items[rows->count++] =
           (placed_t){span, is_of_thread ? chunk->thread : recording->thread_count, chunk->thread};
     }
@@ -100,6 +101,7 @@ typedef struct words_s {
   const char* value_name;
   int64_t value;
   int64_t by;  // the id of the thread that ended it or held the lock; 0: not known
+  uint32_t graph;
 } words_t;
 
 static words_t words_of(const leat_recording_t* recording, const placed_t* item) {
@@ -108,12 +110,17 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
       [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
       [LEAT_SPAN_FILE] = "bytes",
-      [LEAT_SPAN_OFF_CORE] = "preempted"};
+      [LEAT_SPAN_OFF_CORE] = "preempted",
+      [LEAT_SPAN_SEND] = "message",      [LEAT_SPAN_RECEIVE] = "message",
+      [LEAT_SPAN_FETCH] = "message",     [LEAT_SPAN_ENCODE] = "message",
+      [LEAT_SPAN_DECODE] = "message",    [LEAT_SPAN_LAUNCH] = "work",
+      [LEAT_SPAN_STREAM] = "work",       [LEAT_SPAN_COPY] = "work",
+      [LEAT_SPAN_STREAM_WAIT] = "work"};
   const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
   int64_t value = span->value, by = 0;
-  if (span->kind == LEAT_SPAN_ASYNC_KERNEL) by = recording->threads[item->thread].id;
+  if (!leat_span_kind_has_thread(span->kind)) by = recording->threads[item->thread].id;
   if (span->kind == LEAT_SPAN_LOCK || span->kind == LEAT_SPAN_WAIT) by = value;
   if (span->kind == LEAT_SPAN_TASK) {
     value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
@@ -123,7 +130,31 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
                    .kind = kind,
                    .value_name = kValues[span->kind],
                    .value = value,
-                   .by = by};
+                   .by = by,
+                   .graph = name.graph};
+}
+
+// Where an arrow touches a span.
+typedef enum { ARROW_NONE, ARROW_BEGINS, ARROW_PASSES, ARROW_ENDS } arrow_t;
+
+static arrow_t arrow_of(uint32_t kind) {
+  static const uint8_t kArrows[LEAT_SPAN_KINDS] = {
+      [LEAT_SPAN_SEND] = ARROW_BEGINS,   [LEAT_SPAN_ENCODE] = ARROW_PASSES,
+      [LEAT_SPAN_DECODE] = ARROW_PASSES, [LEAT_SPAN_RECEIVE] = ARROW_ENDS,
+      [LEAT_SPAN_LAUNCH] = ARROW_BEGINS, [LEAT_SPAN_STREAM] = ARROW_ENDS,
+      [LEAT_SPAN_COPY] = ARROW_ENDS};
+  return kArrows[kind];
+}
+
+int64_t leat_clock_relation_apply(const leat_clock_relation_t* relation, int64_t time_ns) {
+  const double gained = relation->drift * (double)(time_ns - relation->at_ns);
+  return time_ns - relation->offset_ns - (int64_t)gained;
+}
+
+// |time| of a span as it is written.
+static int64_t written_ns(const writer_t* w, int64_t time) {
+  const int64_t ns = leat_recording_ns(w->rows->recording, time);
+  return w->part ? leat_clock_relation_apply(&w->part->clock, ns) : ns;
 }
 
 static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {
@@ -137,12 +168,12 @@ static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t si
 
 // Writes what has gathered to the file, if it is |least| bytes.
 static leat_status_t flush(writer_t* w, size_t least) {
-  if (w->out.status || w->packet.status) {
-    return leat_status_clone(w->out.status ? w->out.status : w->packet.status);
+  if (w->out->status || w->packet.status) {
+    return leat_status_clone(w->out->status ? w->out->status : w->packet.status);
   }
-  if (w->out.size < least || !w->out.size) return leat_ok_status();
-  leat_status_t status = w->file->vtable->write(w->file, w->out.data, w->out.size);
-  w->out.size = 0;
+  if (!w->file || w->out->size < least || !w->out->size) return leat_ok_status();
+  leat_status_t status = w->file->vtable->write(w->file, w->out->data, w->out->size);
+  w->out->size = 0;
   return status;
 }
 
@@ -153,7 +184,7 @@ static leat_status_t put_packet(writer_t* w, leat_pb_trace_packet_t* packet) {
   packet->timestamp_clock_id = MONOTONIC_CLOCK;
   w->packet.size = 0;
   LEAT_RETURN_IF_ERROR(leat_message_encode(&leat_pb_trace_packet_descriptor, packet, &w->packet));
-  leat_message_append_field(&w->out, 1, leat_string_builder_view(&w->packet));
+  leat_message_append_field(w->out, 1, leat_string_builder_view(&w->packet));
   return flush(w, FLUSH_BYTES);
 }
 
@@ -183,11 +214,16 @@ static leat_status_t put_row(writer_t* w, uint32_t row) {
 static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   const words_t words = words_of(w->rows->recording, item);
   leat_string_view_t kind = words.kind;
-  leat_pb_debug_annotation_t notes[3];
+  leat_pb_debug_annotation_t notes[4];
+  uint64_t flow = (uint64_t)item->span->value;
+  const arrow_t arrow = arrow_of(item->span->kind);
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN,
                                  .track_uuid = row_uuid(w, item->row),
                                  .name = words.name,
                                  .categories = {&kind, 1},
+                                 .flow_ids = {&flow, arrow == ARROW_BEGINS ||
+                                                         arrow == ARROW_PASSES},
+                                 .terminating_flow_ids = {&flow, arrow == ARROW_ENDS},
                                  .debug_annotations = {notes, 0}};
   if (words.node.size) {
     notes[event.debug_annotations.count++] =
@@ -201,8 +237,12 @@ static leat_status_t put_begin(writer_t* w, const placed_t* item) {
     notes[event.debug_annotations.count++] =
         (leat_pb_debug_annotation_t){.name = LEAT_SV("by"), .int_value = words.by};
   }
+  if (words.graph) {
+    notes[event.debug_annotations.count++] =
+        (leat_pb_debug_annotation_t){.name = LEAT_SV("graph"), .int_value = words.graph};
+  }
   leat_pb_trace_packet_t packet = {
-      .timestamp = (uint64_t)leat_recording_ns(w->rows->recording, item->span->begin),
+      .timestamp = (uint64_t)written_ns(w, item->span->begin),
       .track_event = &event};
   return put_packet(w, &packet);
 }
@@ -211,7 +251,7 @@ static leat_status_t put_end(writer_t* w, const placed_t* item) {
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END,
                                  .track_uuid = row_uuid(w, item->row)};
   leat_pb_trace_packet_t packet = {
-      .timestamp = (uint64_t)leat_recording_ns(w->rows->recording, item->span->end),
+      .timestamp = (uint64_t)written_ns(w, item->span->end),
       .track_event = &event};
   return put_packet(w, &packet);
 }
@@ -231,14 +271,50 @@ static leat_status_t put_spans(writer_t* w, size_t first, size_t end, const plac
   return leat_ok_status();
 }
 
+// The nodes of the graphs that ran, in events that a viewer does not draw.
+static leat_status_t put_graphs(writer_t* w) {
+  const leat_recording_t* recording = w->rows->recording;
+  for (uint32_t g = 0; g < recording->graph_count; ++g) {
+    const leat_span_edges_t* edges = &recording->graphs[g];
+    for (uint32_t i = 0; i < edges->node_count; ++i) {
+      const uint32_t first = edges->first_producer[i];
+      leat_pb_graph_node_t node = {
+          .graph = g + 1,
+          .node = recording->names[edges->first_name + i].name,
+          .producers = {edges->producers + first, edges->first_producer[i + 1] - first}};
+      leat_pb_track_event_t event = {.track_uuid = (uint64_t)w->process << 32,
+                                     .graph_node = &node};
+      leat_pb_trace_packet_t packet = {.track_event = &event};
+      LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t put_clock(writer_t* w) {
+  const leat_clock_relation_t* clock = &w->part->clock;
+  leat_pb_clock_relation_t relation = {.process = (uint64_t)w->process,
+                                       .at = clock->at_ns,
+                                       .offset_ns = clock->offset_ns,
+                                       .drift_ppb = (int64_t)(clock->drift * 1e9),
+                                       .residual_ns = clock->residual_ns};
+  leat_pb_track_event_t event = {.track_uuid = (uint64_t)w->process << 32,
+                                 .clock_relation = &relation};
+  leat_pb_trace_packet_t packet = {.track_event = &event};
+  return put_packet(w, &packet);
+}
+
 static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   const rows_t* rows = w->rows;
   const placed_t** open;
   leat_pb_process_descriptor_t process = {.pid = (int32_t)w->process};
   leat_pb_track_descriptor_t track = {.uuid = (uint64_t)w->process << 32, .process = &process};
   leat_pb_trace_packet_t packet = {.track_descriptor = &track};
+  if (w->part) process.process_name = w->part->name;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count + 1, &open));
   LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
+  if (w->part) LEAT_RETURN_IF_ERROR(put_clock(w));
+  LEAT_RETURN_IF_ERROR(put_graphs(w));
   size_t first = 0;
   for (uint32_t row = 0; row < rows->row_count; ++row) {
     size_t end = first;
@@ -262,52 +338,91 @@ static int64_t row_thread(const rows_t* rows, uint32_t row) {
 static leat_status_t put_chrome_row(writer_t* w, uint32_t row) {
   char name[48];
   row_name(w->rows, row, name, sizeof name);
-  leat_string_builder_print(&w->out,
+  leat_string_builder_print(w->out,
                             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRId64
                             ",\"tid\":%" PRId64 ",\"args\":{\"name\":",
                             w->process, row_thread(w->rows, row));
-  leat_json_append_string(&w->out, leat_string_view_from(name));
-  leat_string_builder_append(&w->out, LEAT_SV("}},\n"));
+  leat_json_append_string(w->out, leat_string_view_from(name));
+  leat_string_builder_append(w->out, LEAT_SV("}},\n"));
   return flush(w, FLUSH_BYTES);
+}
+
+// The part of an arrow that touches a span: "s" is its start, "t" a step and "f" its end.
+static void put_chrome_arrow(writer_t* w, const placed_t* item, int64_t begin) {
+  static const char kPhases[] = {[ARROW_BEGINS] = 's', [ARROW_PASSES] = 't', [ARROW_ENDS] = 'f'};
+  const arrow_t arrow = arrow_of(item->span->kind);
+  if (arrow == ARROW_NONE) return;
+  leat_string_builder_print(w->out,
+                            "{\"ph\":\"%c\",\"name\":\"message\",\"cat\":\"message\",\"bp\":\"e\","
+                            "\"id\":\"%" PRIx64 "\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
+                            ",\"ts\":%" PRId64 ".%03d},\n",
+                            kPhases[arrow], (uint64_t)item->span->value, w->process,
+                            row_thread(w->rows, item->row), begin / 1000, (int)(begin % 1000));
+}
+
+static leat_status_t put_chrome_graphs(writer_t* w) {
+  const leat_recording_t* recording = w->rows->recording;
+  for (uint32_t g = 0; g < recording->graph_count; ++g) {
+    const leat_span_edges_t* edges = &recording->graphs[g];
+    for (uint32_t i = 0; i < edges->node_count; ++i) {
+      leat_string_builder_print(w->out,
+                                "{\"ph\":\"M\",\"name\":\"leat_graph_node\",\"pid\":%" PRId64
+                                ",\"args\":{\"graph\":%u,\"producers\":[", w->process, g + 1);
+      for (uint32_t k = edges->first_producer[i]; k < edges->first_producer[i + 1]; ++k) {
+        leat_string_builder_print(w->out, "%s%u", k > edges->first_producer[i] ? "," : "",
+                                  edges->producers[k]);
+      }
+      leat_string_builder_append(w->out, LEAT_SV("],\"node\":"));
+      leat_json_append_string(w->out, recording->names[edges->first_name + i].name);
+      leat_string_builder_append(w->out, LEAT_SV("}},\n"));
+      LEAT_RETURN_IF_ERROR(flush(w, FLUSH_BYTES));
+    }
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
   const leat_recording_t* recording = w->rows->recording;
   const words_t words = words_of(recording, item);
-  const int64_t begin = leat_recording_ns(recording, item->span->begin);
-  const int64_t end = leat_recording_ns(recording, item->span->end);
-  leat_string_builder_append(&w->out, LEAT_SV("{\"ph\":\"X\",\"name\":"));
-  leat_json_append_string(&w->out, words.name);
-  leat_string_builder_append(&w->out, LEAT_SV(",\"cat\":"));
-  leat_json_append_string(&w->out, words.kind);
-  leat_string_builder_print(&w->out,
+  const int64_t begin = written_ns(w, item->span->begin);
+  const int64_t end = written_ns(w, item->span->end);
+  put_chrome_arrow(w, item, begin);
+  leat_string_builder_append(w->out, LEAT_SV("{\"ph\":\"X\",\"name\":"));
+  leat_json_append_string(w->out, words.name);
+  leat_string_builder_append(w->out, LEAT_SV(",\"cat\":"));
+  leat_json_append_string(w->out, words.kind);
+  leat_string_builder_print(w->out,
                             ",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":%" PRId64
                             ".%03d,\"dur\":%" PRId64 ".%03d,\"args\":{",
                             w->process, row_thread(w->rows, item->row), begin / 1000,
                             (int)(begin % 1000), (end - begin) / 1000, (int)((end - begin) % 1000));
+  const char* comma = "";
   if (words.node.size) {
-    leat_string_builder_append(&w->out, LEAT_SV("\"node\":"));
-    leat_json_append_string(&w->out, words.node);
+    leat_string_builder_append(w->out, LEAT_SV("\"node\":"));
+    leat_json_append_string(w->out, words.node);
+    comma = ",";
   }
   if (words.value_name) {
-    leat_string_builder_print(&w->out, "%s\"%s\":%" PRId64, words.node.size ? "," : "",
-                              words.value_name, words.value);
+    leat_string_builder_print(w->out, "%s\"%s\":%" PRId64, comma, words.value_name, words.value);
+    comma = ",";
   }
-  if (words.by) leat_string_builder_print(&w->out, ",\"by\":%" PRId64, words.by);
-  leat_string_builder_append(&w->out, LEAT_SV("}},\n"));
+  if (words.by) leat_string_builder_print(w->out, "%s\"by\":%" PRId64, comma, words.by);
+  if (words.graph) leat_string_builder_print(w->out, ",\"graph\":%u", words.graph);
+  leat_string_builder_append(w->out, LEAT_SV("}},\n"));
   return flush(w, FLUSH_BYTES);
 }
 
 static leat_status_t write_chrome(writer_t* w) {
   const rows_t* rows = w->rows;
-  leat_string_builder_append(&w->out, LEAT_SV("{\"traceEvents\":[\n"));
+  leat_string_builder_append(w->out, LEAT_SV("{\"traceEvents\":[\n"));
+  LEAT_RETURN_IF_ERROR(put_chrome_graphs(w));
   for (uint32_t row = 0; row < rows->row_count; ++row) {
     LEAT_RETURN_IF_ERROR(put_chrome_row(w, row));
   }
   for (size_t i = 0; i < rows->count; ++i) {
     LEAT_RETURN_IF_ERROR(put_chrome_span(w, &rows->items[i]));
   }
-  leat_string_builder_print(&w->out,
+  leat_string_builder_print(w->out,
                             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRId64
                             ",\"args\":{\"name\":\"process %" PRId64 "\"}}\n],\"otherData\":"
                             "{\"spans lost\":%" PRIu64 "}}\n",
@@ -319,31 +434,51 @@ static leat_status_t write_chrome(writer_t* w) {
 
 static leat_status_t write_rows(const rows_t* rows, leat_file_system_t* files, const char* path,
                                 leat_arena_t* arena) {
-  writer_t w = {.rows = rows, .process = leat_host_process_id()};
+  leat_string_builder_t out;
   leat_allocator_t* a = leat_allocator_system();
+  writer_t w = {.rows = rows, .out = &out, .process = leat_host_process_id()};
   LEAT_RETURN_IF_ERROR(leat_file_open(files, path, LEAT_FILE_WRITE, a, &w.file));
-  leat_string_builder_initialize(a, &w.out);
+  leat_string_builder_initialize(a, &out);
   leat_string_builder_initialize(a, &w.packet);
   leat_status_t status = leat_string_view_ends_with(leat_string_view_from(path), LEAT_SV(".json"))
                              ? write_chrome(&w)
                              : write_perfetto(&w, arena);
   if (!status) status = flush(&w, 0);
   leat_string_builder_deinitialize(&w.packet);
-  leat_string_builder_deinitialize(&w.out);
+  leat_string_builder_deinitialize(&out);
   return leat_status_join(status, leat_file_close(w.file));
+}
+
+static leat_status_t make_rows(const leat_recording_t* recording, leat_arena_t* arena,
+                               rows_t* out_rows) {
+  *out_rows = (rows_t){.recording = recording};
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count_spans(recording) + 1, &out_rows->items));
+  place(out_rows);
+  return deal_out(out_rows, arena);
 }
 
 leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_system_t* files,
                                    const char* path) {
-  rows_t rows = {.recording = recording};
+  rows_t rows;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = LEAT_NEW(&arena, count_spans(recording) + 1, &rows.items);
-  if (!status) {
-    place(&rows);
-    status = deal_out(&rows, &arena);
-  }
+  leat_status_t status = make_rows(recording, &arena, &rows);
   if (!status) status = write_rows(&rows, files, path, &arena);
+  leat_arena_deinitialize(&arena);
+  return status;
+}
+
+leat_status_t leat_recording_encode(const leat_recording_t* recording,
+                                    const leat_recording_part_t* part,
+                                    leat_string_builder_t* out) {
+  rows_t rows;
+  leat_arena_t arena;
+  writer_t w = {.rows = &rows, .out = out, .process = part->number, .part = part};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_string_builder_initialize(leat_allocator_system(), &w.packet);
+  leat_status_t status = make_rows(recording, &arena, &rows);
+  if (!status) status = write_perfetto(&w, &arena);
+  leat_string_builder_deinitialize(&w.packet);
   leat_arena_deinitialize(&arena);
   return status;
 }

@@ -13,7 +13,7 @@
 
 #define MAX_ROWS 8
 
-static leat_span_name_t names[] = {{{0}, {0}}, {{"layer/mul", 9}, {"MatMul", 6}}};
+static leat_span_name_t names[] = {{{0}, {0}, 0}, {{"layer/mul", 9}, {"MatMul", 6}, 0}};
 static leat_span_thread_t threads[] = {{11, "main"}, {12, "pool \"1\""}};
 
 // Thread 0: a step with two kernels that touch, a piece of a loop in the second. Thread 1: a task

@@ -52,7 +52,7 @@ static inline uint32_t test_add_name(test_recording_t* recording, const char* no
                                      const char* op) {
   assert_true(recording->name_count < TEST_NAMES);
   recording->names[recording->name_count] =
-      (leat_span_name_t){leat_string_view_from(node), leat_string_view_from(op)};
+      (leat_span_name_t){leat_string_view_from(node), leat_string_view_from(op), 0};
   return recording->name_count++;
 }
 

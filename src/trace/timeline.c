@@ -17,7 +17,7 @@
 
 struct leat_timeline_builder_s {
   leat_timeline_t* timeline;
-  size_t row_capacity, name_capacity;
+  size_t row_capacity, name_capacity, node_capacity, clock_capacity;
   leat_word_map_t rows;        // indices, by uuid
   leat_string_map_t names;     // indices, by kind, op and node
   leat_string_builder_t key;   // of the name that is looked up
@@ -113,6 +113,8 @@ void leat_timeline_free(leat_timeline_t* timeline) {
   }
   leat_allocator_free(a, timeline->rows);
   leat_allocator_free(a, timeline->names);
+  leat_allocator_free(a, timeline->nodes);
+  leat_allocator_free(a, timeline->clocks);
   leat_arena_deinitialize(&timeline->arena);
   leat_allocator_free(a, timeline);
 }
@@ -161,12 +163,12 @@ leat_status_t leat_timeline_builder_row(leat_timeline_builder_t* builder, uint64
 }
 
 static bool is_same_name(const leat_slice_name_t* a, const leat_slice_name_t* b) {
-  return a->kind == b->kind && leat_string_view_equal(a->op, b->op) &&
+  return a->kind == b->kind && a->graph == b->graph && leat_string_view_equal(a->op, b->op) &&
          leat_string_view_equal(a->node, b->node);
 }
 
-static leat_status_t find_name(leat_timeline_builder_t* builder, const leat_slice_name_t* name,
-                               uint32_t* out_index) {
+leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
+                                         const leat_slice_name_t* name, uint32_t* out_index) {
   leat_timeline_t* timeline = builder->timeline;
   leat_string_builder_t* key = &builder->key;
   uint64_t index;
@@ -175,6 +177,9 @@ static leat_status_t find_name(leat_timeline_builder_t* builder, const leat_slic
   leat_string_builder_append(key, name->op);
   leat_string_builder_append_char(key, 0);
   leat_string_builder_append(key, name->node);
+  leat_string_builder_append_char(key, 0);
+  leat_string_builder_append(
+      key, leat_string_view_make((const char*)&name->graph, sizeof name->graph));
   if (key->status) return leat_status_clone(key->status);
   if (!leat_string_map_get(&builder->names, leat_string_builder_view(key), &index)) {
     leat_string_view_t text;
@@ -187,7 +192,8 @@ static leat_status_t find_name(leat_timeline_builder_t* builder, const leat_slic
     timeline->names[timeline->name_count++] = (leat_slice_name_t){
         .op = leat_string_view_make(text.data + 1, name->op.size),
         .node = leat_string_view_make(text.data + 2 + name->op.size, name->node.size),
-        .kind = name->kind};
+        .kind = name->kind,
+        .graph = name->graph};
   }
   *out_index = (uint32_t)index;
   return leat_ok_status();
@@ -213,11 +219,11 @@ static int64_t limit_time(int64_t time_ns) {
   return time_ns < 0 ? 0 : time_ns > MAX_TIME_NS ? MAX_TIME_NS : time_ns;
 }
 
-leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
-                                          leat_timeline_row_t* row, int64_t time_ns,
-                                          const leat_slice_name_t* name, int64_t value,
-                                          uint32_t by) {
+leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
+                                                leat_timeline_row_t* row, int64_t time_ns,
+                                                uint32_t name, int64_t value, uint32_t by) {
   leat_timeline_t* timeline = builder->timeline;
+  LEAT_DCHECK(name < timeline->name_count);
   time_ns = limit_time(time_ns);
   if (time_ns < row->last_ns) {
     ++timeline->damaged;
@@ -231,23 +237,34 @@ leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
   leat_lane_t* lane = &row->lanes[row->open];
   LEAT_RETURN_IF_ERROR(grow(lane));
   const leat_slice_t* before = lane->count ? &lane->slices[lane->count - 1] : NULL;
-  uint32_t index;
-  if (before && is_same_name(&timeline->names[before->name], name)) {
-    index = before->name;
-  } else {
-    LEAT_RETURN_IF_ERROR(find_name(builder, name, &index));
-  }
   lane->slices[lane->count] = (leat_slice_t){
       .begin_ns = time_ns,
       .end_ns = time_ns,
       .covered_ns = before ? before->covered_ns + duration(before) : 0,
-      .name = index,
+      .name = name,
       .by = by};
   lane->values[lane->count++] = value;
   row->last_ns = time_ns;
   if (++row->open > row->lane_count) row->lane_count = row->open;
   if (timeline->slice_count++ == 0 || time_ns < timeline->begin_ns) timeline->begin_ns = time_ns;
   return leat_ok_status();
+}
+
+// The name is mostly that of the lane's slice before.
+leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
+                                          leat_timeline_row_t* row, int64_t time_ns,
+                                          const leat_slice_name_t* name, int64_t value,
+                                          uint32_t by) {
+  const leat_timeline_t* timeline = builder->timeline;
+  const leat_lane_t* lane = row->open < LEAT_TIMELINE_MAX_DEPTH ? &row->lanes[row->open] : NULL;
+  uint32_t index;
+  if (lane && lane->count &&
+      is_same_name(&timeline->names[lane->slices[lane->count - 1].name], name)) {
+    index = lane->slices[lane->count - 1].name;
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(builder, name, &index));
+  }
+  return leat_timeline_builder_begin_named(builder, row, time_ns, index, value, by);
 }
 
 void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,
@@ -266,6 +283,28 @@ void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_r
   if (slice->end_ns > timeline->end_ns) timeline->end_ns = slice->end_ns;
 }
 
+leat_status_t leat_timeline_builder_node(leat_timeline_builder_t* builder,
+                                         const leat_timeline_node_t* node) {
+  leat_timeline_t* timeline = builder->timeline;
+  leat_timeline_node_t copy = *node;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->node_count + 1,
+                                 &timeline->nodes, &builder->node_capacity));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, node->name, &copy.name));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&timeline->arena, node->producer_count + 1, &copy.producers));
+  for (uint32_t i = 0; i < node->producer_count; ++i) copy.producers[i] = node->producers[i];
+  timeline->nodes[timeline->node_count++] = copy;
+  return leat_ok_status();
+}
+
+leat_status_t leat_timeline_builder_clock(leat_timeline_builder_t* builder,
+                                          const leat_timeline_clock_t* clock) {
+  leat_timeline_t* timeline = builder->timeline;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->clock_count + 1,
+                                 &timeline->clocks, &builder->clock_capacity));
+  timeline->clocks[timeline->clock_count++] = *clock;
+  return leat_ok_status();
+}
+
 leat_timeline_t* leat_timeline_builder_finish(leat_timeline_builder_t* builder) {
   leat_timeline_t* timeline = builder->timeline;
   for (size_t i = 0; i < timeline->row_count; ++i) {
@@ -275,4 +314,36 @@ leat_timeline_t* leat_timeline_builder_finish(leat_timeline_builder_t* builder) 
   }
   builder->timeline = NULL;
   return timeline;
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+uint32_t leat_timeline_kind_of(leat_string_view_t name) {
+  uint32_t kind = 0;
+  while (kind < LEAT_SPAN_KINDS &&
+         !leat_string_view_equals(name, leat_span_kind_name((leat_span_kind_t)kind))) {
+    ++kind;
+  }
+  return kind;
+}
+
+leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
+                                 leat_timeline_t** out_timeline) {
+  leat_file_t* file = NULL;
+  leat_timeline_builder_t* builder = NULL;
+  char first = 0;
+  size_t got = 0;
+  *out_timeline = NULL;
+  leat_status_t status =
+      leat_file_open(files, path, LEAT_FILE_READ, leat_allocator_system(), &file);
+  if (!status) status = file->vtable->read_at(file, 0, &first, 1, &got);
+  if (!status) status = leat_timeline_builder_create(&builder);
+  if (!status) {
+    status = got && (first == '{' || first == '[') ? leat_timeline_read_chrome(file, builder)
+                                                   : leat_timeline_read_perfetto(file, builder);
+  }
+  if (!status) *out_timeline = leat_timeline_builder_finish(builder);
+  leat_timeline_builder_free(builder);
+  leat_status_free(leat_file_close(file));
+  return status;
 }

@@ -28,7 +28,23 @@ typedef struct leat_slice_name_s {
   leat_string_view_t op;    // of a kernel; otherwise the kind's name
   leat_string_view_t node;  // may be empty
   uint32_t kind;            // a leat_span_kind_t; LEAT_SPAN_KINDS where another program wrote it
+  // The graph that the node is of: the process in the upper half, its number in the lower; 0: none.
+  uint64_t graph;
 } leat_slice_name_t;
+
+// A node of a graph that ran, and the others that it takes values from or waits for: |producers|
+// [producer_count], counted within the graph, the nodes of which lie one behind the other.
+typedef struct leat_timeline_node_s {
+  uint64_t graph;
+  leat_string_view_t name;
+  uint32_t* producers;
+  uint32_t producer_count;
+} leat_timeline_node_t;
+
+// How the clock of a process was related to that of the file's times.
+typedef struct leat_timeline_clock_s {
+  int64_t process, offset_ns, drift_ppb, residual_ns;
+} leat_timeline_clock_t;
 
 typedef struct leat_slice_s {
   int64_t begin_ns, end_ns;
@@ -59,6 +75,10 @@ typedef struct leat_timeline_s {
   size_t row_count;
   leat_slice_name_t* names;
   size_t name_count;
+  leat_timeline_node_t* nodes;
+  size_t node_count;
+  leat_timeline_clock_t* clocks;
+  size_t clock_count;
   size_t slice_count;
   int64_t begin_ns, end_ns;  // of all slices
   // What was not in order: slices that the file cuts off, ends without a beginning, beginnings that
@@ -67,9 +87,11 @@ typedef struct leat_timeline_s {
   leat_arena_t arena;  // of texts and rows
 } leat_timeline_t;
 
-// Reads a Perfetto trace that leat_recording_write wrote, or one after the other of several
-// processes. A file that ends within a packet is read up to there. INVALID_ARGUMENT says which byte
-// is not what a trace has there; else the file system's errors and RESOURCE_EXHAUSTED.
+// Reads a file that leat_recording_write wrote, in either format, or Perfetto traces of several
+// processes one after the other. One whose first byte is '{' or '[' is Chrome's JSON. A Perfetto
+// file that ends within a packet is read up to there, and JSON up to the last whole event.
+// INVALID_ARGUMENT says which byte is not what a trace has there; else the file system's errors and
+// RESOURCE_EXHAUSTED.
 LEAT_MUST_USE leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
                                                leat_timeline_t** out_timeline);
 void leat_timeline_free(leat_timeline_t* timeline);  // NULL is allowed
@@ -99,6 +121,13 @@ bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, s
 
 typedef struct leat_timeline_builder_s leat_timeline_builder_t;
 
+// The two formats.
+LEAT_MUST_USE leat_status_t leat_timeline_read_perfetto(leat_file_t* file,
+                                                        leat_timeline_builder_t* builder);
+LEAT_MUST_USE leat_status_t leat_timeline_read_chrome(leat_file_t* file,
+                                                      leat_timeline_builder_t* builder);
+// The leat_span_kind_t with that name; LEAT_SPAN_KINDS: none has it.
+uint32_t leat_timeline_kind_of(leat_string_view_t name);
 LEAT_MUST_USE leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder);
 // NULL is allowed.
 void leat_timeline_builder_free(leat_timeline_builder_t* builder);
@@ -111,10 +140,24 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t*
                                                         leat_timeline_row_t* row, int64_t time_ns,
                                                         const leat_slice_name_t* name,
                                                         int64_t value, uint32_t by);
+// The number of a name, which is copied, and the same with a name that has one: for readers that
+// put events into order first.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
+                                                       const leat_slice_name_t* name,
+                                                       uint32_t* out_index);
+LEAT_MUST_USE leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
+                                                              leat_timeline_row_t* row,
+                                                              int64_t time_ns, uint32_t name,
+                                                              int64_t value, uint32_t by);
 // Closes the slice of the row that was opened last. It may end before one within it: the system's
 // times of a thread that left its core are not quite those of the spans around them.
 void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,
                                int64_t time_ns);
+// Adds a node behind the others of its graph. All of it is copied.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_node(leat_timeline_builder_t* builder,
+                                                       const leat_timeline_node_t* node);
+LEAT_MUST_USE leat_status_t leat_timeline_builder_clock(leat_timeline_builder_t* builder,
+                                                        const leat_timeline_clock_t* clock);
 void leat_timeline_builder_add_damage(leat_timeline_builder_t* builder);
 // Copies |text| to where the timeline's texts are.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_copy(leat_timeline_builder_t* builder,

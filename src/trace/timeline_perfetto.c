@@ -11,6 +11,7 @@
 #define WINDOW_BYTES ((size_t)1 << 20)
 #define MAX_PACKET_BYTES ((size_t)1 << 16)
 #define HEAD_BYTES 11  // a tag and a length of ten bytes
+#define MAX_PRODUCERS MAX_PACKET_BYTES  // of a node: each takes a byte at least
 
 typedef struct reader_s {
   leat_timeline_builder_t* builder;
@@ -18,6 +19,7 @@ typedef struct reader_s {
   uint8_t* window;
   size_t size;      // of the bytes in the window
   uint64_t offset;  // of the window in the file
+  uint32_t* producers;  // [MAX_PRODUCERS] of a node
 } reader_t;
 
 // A message that is walked field by field.
@@ -64,8 +66,9 @@ static inline bool next_field(walk_t* walk) {
 typedef struct event_s {
   uint64_t uuid, type;
   int64_t value;
-  uint32_t by;
+  uint32_t by, graph;
   leat_string_view_t name, category, node;
+  leat_string_view_t graph_node, clock_relation;  // messages; |data| NULL: there is none
 } event_t;
 
 static bool read_annotation(leat_string_view_t message, event_t* event) {
@@ -83,6 +86,8 @@ static bool read_annotation(leat_string_view_t message, event_t* event) {
     event->node = text;
   } else if (leat_string_view_equal(name, LEAT_SV("by"))) {
     event->by = (uint32_t)number;
+  } else if (leat_string_view_equal(name, LEAT_SV("graph"))) {
+    event->graph = (uint32_t)number;
   } else {
     event->value = (int64_t)number;
   }
@@ -99,18 +104,61 @@ static bool read_event(leat_string_view_t message, event_t* out_event) {
       case NUMBER(11): out_event->uuid = walk.value; break;
       case BYTES(22): out_event->category = walk.bytes; break;
       case BYTES(23): out_event->name = walk.bytes; break;
+      case BYTES(9900): out_event->graph_node = walk.bytes; break;
+      case BYTES(9901): out_event->clock_relation = walk.bytes; break;
     }
   }
   return ok && !walk.is_malformed;
 }
 
-static uint32_t kind_of(leat_string_view_t category) {
-  uint32_t kind = 0;
-  while (kind < LEAT_SPAN_KINDS &&
-         !leat_string_view_equals(category, leat_span_kind_name((leat_span_kind_t)kind))) {
-    ++kind;
+// A graph among those of all processes. The number of the row of a process, and so of those that
+// belong to it, has the process's in its upper half.
+static uint64_t graph_of(uint64_t uuid, uint64_t graph) {
+  return graph ? uuid >> 32 << 32 | (uint32_t)graph : 0;
+}
+
+static leat_status_t put_node(reader_t* reader, const event_t* event, bool* out_ok) {
+  uint32_t* producers = reader->producers;
+  leat_timeline_node_t node = {.producers = producers};
+  walk_t walk = walk_from(event->graph_node);
+  while (next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(1): node.graph = graph_of(event->uuid, walk.value); break;
+      case BYTES(2): node.name = walk.bytes; break;
+      case NUMBER(3):
+        if (node.producer_count < MAX_PRODUCERS) {
+          producers[node.producer_count++] = (uint32_t)walk.value;
+        }
+        break;
+      case BYTES(3): {
+        const uint8_t *next = (const uint8_t*)walk.bytes.data, *end = next + walk.bytes.size;
+        uint64_t number;
+        while (next && next < end && node.producer_count < MAX_PRODUCERS) {
+          next = leat_wire_read_varint(next, end, &number);
+          if (next) producers[node.producer_count++] = (uint32_t)number;
+        }
+        walk.is_malformed |= !next;
+        break;
+      }
+    }
   }
-  return kind;
+  *out_ok = !walk.is_malformed;
+  return *out_ok ? leat_timeline_builder_node(reader->builder, &node) : leat_ok_status();
+}
+
+static leat_status_t put_clock(reader_t* reader, const event_t* event, bool* out_ok) {
+  leat_timeline_clock_t clock = {0};
+  walk_t walk = walk_from(event->clock_relation);
+  while (next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(1): clock.process = (int64_t)walk.value; break;
+      case NUMBER(3): clock.offset_ns = (int64_t)walk.value; break;
+      case NUMBER(4): clock.drift_ppb = (int64_t)walk.value; break;
+      case NUMBER(5): clock.residual_ns = (int64_t)walk.value; break;
+    }
+  }
+  *out_ok = !walk.is_malformed;
+  return *out_ok ? leat_timeline_builder_clock(reader->builder, &clock) : leat_ok_status();
 }
 
 static leat_status_t put_event(reader_t* reader, const event_t* event, int64_t time_ns) {
@@ -124,7 +172,9 @@ static leat_status_t put_event(reader_t* reader, const event_t* event, int64_t t
     leat_timeline_builder_end(reader->builder, row, time_ns);
     return leat_ok_status();
   }
-  const leat_slice_name_t name = {event->name, event->node, kind_of(event->category)};
+  const leat_slice_name_t name = {event->name, event->node,
+                                  leat_timeline_kind_of(event->category),
+                                  graph_of(event->uuid, event->graph)};
   return leat_timeline_builder_begin(reader->builder, row, time_ns, &name, event->value,
                                      event->by);
 }
@@ -192,6 +242,8 @@ static leat_status_t put_packet(reader_t* reader, leat_string_view_t packet, boo
   *out_ok = ok && !walk.is_malformed;
   if (!*out_ok) return leat_ok_status();
   if (has_track) LEAT_RETURN_IF_ERROR(put_track(reader, &track));
+  if (event.graph_node.data) return put_node(reader, &event, out_ok);
+  if (event.clock_relation.data) return put_clock(reader, &event, out_ok);
   return has_event ? put_event(reader, &event, (int64_t)time_ns) : leat_ok_status();
 }
 
@@ -253,20 +305,14 @@ static leat_status_t read_packets(reader_t* reader) {
   return leat_ok_status();
 }
 
-leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
-                                 leat_timeline_t** out_timeline) {
+leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_builder_t* builder) {
   leat_allocator_t* a = leat_allocator_system();
-  reader_t reader = {0};
-  *out_timeline = NULL;
-  leat_status_t status = leat_file_open(files, path, LEAT_FILE_READ, a, &reader.file);
-  if (!status) {
-    status = leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
-  }
-  if (!status) status = leat_timeline_builder_create(&reader.builder);
+  reader_t reader = {.file = file, .builder = builder};
+  leat_status_t status =
+      leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
+  if (!status) status = LEAT_ALLOCATE(a, MAX_PRODUCERS, &reader.producers);
   if (!status) status = read_packets(&reader);
-  if (!status) *out_timeline = leat_timeline_builder_finish(reader.builder);
-  leat_timeline_builder_free(reader.builder);
+  leat_allocator_free(a, reader.producers);
   leat_allocator_free(a, reader.window);
-  leat_status_free(leat_file_close(reader.file));
   return status;
 }

@@ -135,7 +135,7 @@ static void what_is_no_trace_is_told(void** state) {
 // ---- Making -------------------------------------------------------------------------------------
 
 static void events_without_order_keep_lanes_in_order(void** state) {
-  const leat_slice_name_t name = {LEAT_SV("task"), {0}, LEAT_SPAN_TASK};
+  const leat_slice_name_t name = {LEAT_SV("task"), {0}, LEAT_SPAN_TASK, 0};
   leat_timeline_builder_t* builder;
   leat_timeline_row_t* row;
   LEAT_EXPECT_OK(leat_timeline_builder_create(&builder));
@@ -169,7 +169,7 @@ static void events_without_order_keep_lanes_in_order(void** state) {
 
 // A row of slices with gaps, of lengths from 0 to some thousands.
 static leat_timeline_t* make_lane(leat_philox_t* random, int count) {
-  const leat_slice_name_t name = {LEAT_SV("Mul"), LEAT_SV("m"), LEAT_SPAN_KERNEL};
+  const leat_slice_name_t name = {LEAT_SV("Mul"), LEAT_SV("m"), LEAT_SPAN_KERNEL, 0};
   leat_timeline_builder_t* builder;
   leat_timeline_row_t* row;
   int64_t time_ns = 1000;

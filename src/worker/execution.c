@@ -52,6 +52,11 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
   e->services.listener = &e->listener;
   e->services.stopped = &e->stopped;
   e->services.observed = e->services.collector || leat_spans_are_recorded();
+  if (LEAT_UNLIKELY(leat_spans_are_recorded()) &&
+      atomic_load_explicit(&e->plan->told, memory_order_acquire) !=
+          atomic_load_explicit(&leat_span_recording, memory_order_relaxed)) {
+    leat_plan_tell(e->plan);
+  }
   set_feeds(e);
   const leat_float_mode_t before = leat_float_mode_enter();
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {

@@ -28,6 +28,66 @@ leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t recor
   return node < 0 ? LEAT_SV("") : plan->graph->nodes[node].name;
 }
 
+// ---- Recordings ---------------------------------------------------------------------------------
+
+typedef struct told_s {
+  leat_span_node_t* nodes;
+  uint32_t* node_records;  // of each node of the graph the number of its record; UINT32_MAX: none
+  uint32_t *first_producer, *producers;
+} told_t;
+
+// Lists the producers of each record: what it takes values from, and what it waits for. Constants
+// and fed values have no record, and nobody waits for them.
+static void list_producers(const leat_plan_t* plan, told_t* told) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < plan->record_count; ++i) {
+    const int32_t index = plan->record_nodes[i];
+    told->first_producer[i] = count;
+    if (index < 0) continue;
+    const leat_node_t* node = &plan->graph->nodes[index];
+    for (int k = 0; k < node->input_count + node->control_count; ++k) {
+      const uint32_t producer = told->node_records[node->inputs[k].node];
+      if (producer != UINT32_MAX) told->producers[count++] = producer;
+    }
+  }
+  told->first_producer[plan->record_count] = count;
+}
+
+static leat_status_t make_told(const leat_plan_t* plan, leat_arena_t* arena, told_t* told) {
+  const size_t nodes = plan->graph->node_count;
+  size_t edges = 0;
+  for (size_t i = 0; i < nodes; ++i) {
+    edges += (size_t)(plan->graph->nodes[i].input_count + plan->graph->nodes[i].control_count);
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, plan->record_count + 1, &told->nodes));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, nodes + 1, &told->node_records));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, plan->record_count + 1, &told->first_producer));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, edges + 1, &told->producers));
+  for (size_t i = 0; i < nodes; ++i) told->node_records[i] = UINT32_MAX;
+  for (uint32_t i = 0; i < plan->record_count; ++i) {
+    leat_kernel_t* kernel = plan->records[i].kernel;
+    if (plan->record_nodes[i] >= 0) told->node_records[plan->record_nodes[i]] = i;
+    if (!kernel) continue;  // the border of a loop
+    told->nodes[i] = (leat_span_node_t){kernel->node_name, kernel->op->name, &kernel->span_name};
+  }
+  list_producers(plan, told);
+  return leat_ok_status();
+}
+
+void leat_plan_tell(leat_plan_t* plan) {
+  leat_arena_t arena;
+  told_t told;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = make_told(plan, &arena, &told);
+  if (!status) {
+    const leat_span_graph_t graph = {told.nodes, plan->record_count, told.first_producer,
+                                     told.producers};
+    leat_span_tell_graph(&plan->told, &graph);
+  }
+  leat_status_free(status);
+  leat_arena_deinitialize(&arena);
+}
+
 // ---- Instances ----------------------------------------------------------------------------------
 
 static void set_slot(leat_slot_t* slot, const leat_tensor_t* constant) {

@@ -21,6 +21,7 @@
 #ifndef LEAT_WORKER_PLAN_H_
 #define LEAT_WORKER_PLAN_H_
 
+#include "base/span.h"
 #include "base/sync.h"
 #include "graph/frames.h"
 #include "kernel/call.h"
@@ -136,8 +137,8 @@ typedef struct leat_dataflow_tables_s {
   leat_dataflow_frame_t* frame_tables;  // beside frames.items
 } leat_dataflow_tables_t;
 
-// Owned by the worker's entry of a registered graph. Nothing in it changes after compiling, so any
-// number of steps may run it at once; what a step changes lies in its instance.
+// Owned by the worker's entry of a registered graph. Nothing in it but |told| changes after
+// compiling, so any number of steps may run it at once; what a step changes lies in its instance.
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
   leat_graph_t* graph;       // keeps names, attributes and types alive
@@ -174,6 +175,7 @@ typedef struct leat_plan_s {
   uint32_t transfer_count;   // numbered transfers of the step; 0: all meet by text
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
+  _Atomic(uint32_t) told;    // the number of the last recording that knows the plan's edges
 } leat_plan_t;
 
 typedef struct leat_plan_instance_s leat_plan_instance_t;
@@ -228,6 +230,8 @@ static inline const leat_reference_read_t* leat_plan_reads(const leat_plan_t* pl
 }
 // The name of the record's node, for messages; borrowed from the plan.
 leat_string_view_t leat_plan_record_name(const leat_plan_t* plan, uint32_t record);
+// Tells the recording under way (base/span.h) the plan's nodes and edges. Any thread.
+void leat_plan_tell(leat_plan_t* plan);
 // Checks what the executors rely on: slots, kernels, releases, guards and the borders of loops, or
 // successors, counts and places. INTERNAL with the record's node and the rule. For debug builds,
 // which check every plan that they compile, and for tests.

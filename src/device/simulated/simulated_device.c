@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/span.h"
 #include "base/thread.h"
 #include "device/device_name.h"
 
@@ -30,6 +31,8 @@ typedef struct entry_s {
   struct entry_s* next;
   leat_simulated_task_t task;
   leat_status_t status;
+  int64_t work;   // the number of the work in recordings; 0: nothing was recorded
+  uint32_t name;  // of the kernel that launched it
 } entry_t;
 
 typedef struct simulated_s simulated_t;
@@ -75,9 +78,15 @@ static bool events_have_come(const simulated_t* s, const leat_simulated_events_t
 // Waits for the stream's next entry and its events. NULL when the device ends and nothing is left.
 // Called with the lock held.
 static entry_t* wait_for_entry(simulated_t* s, stream_t* stream) {
+  int64_t waits_since = 0;
   while (!stream->first || !events_have_come(s, &stream->first->task.after)) {
     if (s->stopping && !stream->first) return NULL;
+    if (stream->first && !waits_since) waits_since = leat_span_begin();
     leat_condition_wait(&s->condition, &s->mutex);
+  }
+  const entry_t* entry = stream->first;
+  if (LEAT_UNLIKELY(waits_since)) {
+    leat_span_end(waits_since, LEAT_SPAN_STREAM_WAIT, entry->name, entry->work);
   }
   return stream->first;
 }
@@ -85,10 +94,16 @@ static entry_t* wait_for_entry(simulated_t* s, stream_t* stream) {
 // Lets the entry's time pass and does its work. Called without the lock.
 static void run_entry(const simulated_t* s, entry_t* entry) {
   int64_t start_ns = leat_clock_now_ns(), end_ns = start_ns + entry->task.duration_ns;
+  const int64_t span = entry->work ? leat_span_begin() : 0;
   if (!s->options.virtual_time) {
     for (int64_t left; (left = end_ns - leat_clock_now_ns()) > 0;) leat_clock_sleep_ns(left);
   }
   if (entry->task.work) entry->status = entry->task.work(entry->task.work_data, start_ns);
+  const int in = s->options.compute_streams;
+  const bool copies = entry->task.stream == in || entry->task.stream == in + 1;
+  if (LEAT_UNLIKELY(span)) {
+    leat_span_end(span, copies ? LEAT_SPAN_COPY : LEAT_SPAN_STREAM, entry->name, entry->work);
+  }
 }
 
 // Notes that |entry| has run and tells those who wait for it. Called with the lock held.
@@ -126,6 +141,17 @@ static void run_stream(void* data) {
   leat_mutex_unlock(&s->mutex);
 }
 
+// Marks the launch of an entry, and numbers its work. Called with the lock held, because the entry
+// belongs to the stream once it is let go.
+static void note_launch(const simulated_t* s, const stream_t* stream, entry_t* entry) {
+  if (LEAT_LIKELY(!leat_spans_are_recorded())) return;
+  const uint64_t number = stream->progress.enqueued * LEAT_SIMULATED_STREAMS_MAX +
+                          (uint64_t)(stream - s->streams);
+  entry->work = (int64_t)(leat_hash_mix(s->base.incarnation, number) >> 1) | 1;
+  entry->name = leat_span_name_of_thread;
+  leat_span_mark(LEAT_SPAN_LAUNCH, entry->name, entry->work);
+}
+
 leat_status_t leat_simulated_device_enqueue(leat_device_t* device,
                                             const leat_simulated_task_t* task,
                                             uint64_t* out_number) {
@@ -135,6 +161,7 @@ leat_status_t leat_simulated_device_enqueue(leat_device_t* device,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &entry));
   entry->task = *task;
   leat_mutex_lock(&s->mutex);
+  note_launch(s, stream, entry);
   if (stream->last) {
     stream->last->next = entry;
   } else {
@@ -375,10 +402,20 @@ leat_simulated_options_t leat_simulated_options_default(void) {
 
 // Starts the threads of the streams. On failure the caller destroys those that have started.
 static leat_status_t start_streams(simulated_t* s) {
-  for (int i = 0; i < s->options.compute_streams + OTHER_STREAMS; ++i) {
+  static const char* const kOthers[OTHER_STREAMS] = {"copy in", "copy out", "wait"};
+  const int compute = s->options.compute_streams;
+  leat_device_name_t name;
+  LEAT_RETURN_IF_ERROR(leat_device_name_parse(s->base.name, &name));
+  for (int i = 0; i < compute + OTHER_STREAMS; ++i) {
+    char text[32];
     s->streams[i].device = s;
+    if (i < compute) {
+      snprintf(text, sizeof text, "SIM:%d stream %d", name.index, i);
+    } else {
+      snprintf(text, sizeof text, "SIM:%d %s", name.index, kOthers[i - compute]);
+    }
     LEAT_RETURN_IF_ERROR(
-        leat_thread_start("leat-stream", run_stream, &s->streams[i], &s->streams[i].thread));
+        leat_thread_start(text, run_stream, &s->streams[i], &s->streams[i].thread));
     ++s->stream_count;
   }
   return leat_ok_status();

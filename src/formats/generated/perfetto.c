@@ -86,6 +86,43 @@ const leat_message_descriptor_t leat_pb_debug_annotation_descriptor = {
         debug_annotation_fields, debug_annotation_tags, false,
 };
 
+static const leat_message_field_t graph_node_fields[] = {
+    {"graph", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_graph_node_t,
+        graph), -1, NULL, NULL},
+    {"node", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_node_t, node),
+        -1, NULL, NULL},
+    {"producers", 3, LEAT_FIELD_UINT32, LEAT_FIELD_PACKED, 0, 0, offsetof(leat_pb_graph_node_t,
+        producers), -1, NULL, NULL},
+};
+static const uint8_t graph_node_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3,
+};
+const leat_message_descriptor_t leat_pb_graph_node_descriptor = {
+    "perfetto.protos.GraphNode", sizeof(leat_pb_graph_node_t), 3, 1, graph_node_fields,
+        graph_node_tags, false,
+};
+
+static const leat_message_field_t clock_relation_fields[] = {
+    {"process", 1, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_clock_relation_t,
+        process), -1, NULL, NULL},
+    {"at", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_clock_relation_t, at),
+        -1, NULL, NULL},
+    {"offset_ns", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_relation_t, offset_ns), -1, NULL, NULL},
+    {"drift_ppb", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_relation_t, drift_ppb), -1, NULL, NULL},
+    {"residual_ns", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_relation_t, residual_ns), -1, NULL, NULL},
+};
+static const uint8_t clock_relation_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5,
+};
+const leat_message_descriptor_t leat_pb_clock_relation_descriptor = {
+    "perfetto.protos.ClockRelation", sizeof(leat_pb_clock_relation_t), 5, 0, clock_relation_fields,
+        clock_relation_tags, false,
+};
+
 static const leat_message_field_t track_event_fields[] = {
     {"debug_annotations", 4, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
         offsetof(leat_pb_track_event_t, debug_annotations), -1,
@@ -98,6 +135,15 @@ static const leat_message_field_t track_event_fields[] = {
         categories), -1, NULL, NULL},
     {"name", 23, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_track_event_t,
         name), -1, NULL, NULL},
+    {"flow_ids", 47, LEAT_FIELD_FIXED64, LEAT_FIELD_PACKED, 1, 2, offsetof(leat_pb_track_event_t,
+        flow_ids), -1, NULL, NULL},
+    {"terminating_flow_ids", 48, LEAT_FIELD_FIXED64, LEAT_FIELD_PACKED, 1, 3,
+        offsetof(leat_pb_track_event_t, terminating_flow_ids), -1, NULL, NULL},
+    {"graph_node", 9900, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_track_event_t, graph_node), -1, &leat_pb_graph_node_descriptor, NULL},
+    {"clock_relation", 9901, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_track_event_t, clock_relation), -1, &leat_pb_clock_relation_descriptor,
+        NULL},
 };
 static const uint8_t track_event_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -105,7 +151,7 @@ static const uint8_t track_event_tags[LEAT_MESSAGE_SHORT_TAGS] = {
         0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
 };
 const leat_message_descriptor_t leat_pb_track_event_descriptor = {
-    "perfetto.protos.TrackEvent", sizeof(leat_pb_track_event_t), 5, 2, track_event_fields,
+    "perfetto.protos.TrackEvent", sizeof(leat_pb_track_event_t), 9, 4, track_event_fields,
         track_event_tags, false,
 };
 

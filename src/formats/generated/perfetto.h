@@ -18,6 +18,8 @@ typedef struct leat_pb_process_descriptor_s leat_pb_process_descriptor_t;
 typedef struct leat_pb_thread_descriptor_s leat_pb_thread_descriptor_t;
 typedef struct leat_pb_track_descriptor_s leat_pb_track_descriptor_t;
 typedef struct leat_pb_debug_annotation_s leat_pb_debug_annotation_t;
+typedef struct leat_pb_graph_node_s leat_pb_graph_node_t;
+typedef struct leat_pb_clock_relation_s leat_pb_clock_relation_t;
 typedef struct leat_pb_track_event_s leat_pb_track_event_t;
 typedef struct leat_pb_trace_packet_s leat_pb_trace_packet_t;
 typedef struct leat_pb_trace_s leat_pb_trace_t;
@@ -62,11 +64,37 @@ struct leat_pb_debug_annotation_s {
 };
 extern const leat_message_descriptor_t leat_pb_debug_annotation_descriptor;
 
+// A node of a graph that ran, and which others it takes values from or waits for. Nodes of a graph
+// have the numbers 0, 1, ... and come in this order. It is Leat's own: field numbers from 9900 on
+// are free in a TrackEvent, and viewers skip them.
+struct leat_pb_graph_node_s {
+  uint64_t graph;
+  leat_string_view_t node;
+  leat_pb_uint32_list_t producers;
+};
+extern const leat_message_descriptor_t leat_pb_graph_node_descriptor;
+
+// How the clock of a process, |process|, was related to the one that times are told in: at the time
+// |at| it was ahead by |offset_ns| and gained |drift_ppb| nanoseconds a second; exchanges of times
+// were off by |residual_ns| at most.
+struct leat_pb_clock_relation_s {
+  uint64_t process;
+  int64_t at;
+  int64_t offset_ns;
+  int64_t drift_ppb;
+  int64_t residual_ns;
+};
+extern const leat_message_descriptor_t leat_pb_clock_relation_descriptor;
+
 struct leat_pb_track_event_s {
   leat_pb_debug_annotation_list_t debug_annotations;
   uint64_t track_uuid;
   leat_pb_string_list_t categories;
   leat_string_view_t name;
+  leat_pb_uint64_list_t flow_ids;
+  leat_pb_uint64_list_t terminating_flow_ids;
+  leat_pb_graph_node_t* graph_node;
+  leat_pb_clock_relation_t* clock_relation;
   int32_t type;
 };
 extern const leat_message_descriptor_t leat_pb_track_event_descriptor;

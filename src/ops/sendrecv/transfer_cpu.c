@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/span.h"
 #include "kernel/rendezvous.h"
 #include "ops/kernel_rows.h"
 #include "ops/sendrecv/transfer_kernels.h"
@@ -76,6 +77,18 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
   return status;
 }
 
+// The number of the message for recordings, the same at both ends; 0: nothing is recorded. Numbers
+// of transfers are told apart from texts by the kind of key that all of a step's ends use.
+static int64_t message_of(const leat_kernel_context_t* c, const leat_rendezvous_key_t* key) {
+  if (!leat_spans_are_recorded()) return 0;
+  if (key->transfer == LEAT_RENDEZVOUS_NO_TRANSFER) {
+    return leat_span_message(c->services->step_id, key->text);
+  }
+  const uint64_t numbers[] = {(uint64_t)key->transfer, key->iteration};
+  return leat_span_message(c->services->step_id,
+                           leat_string_view_make((const char*)numbers, sizeof numbers));
+}
+
 // Puts |value| (moved, also on failure) into the step's rendezvous.
 static leat_status_t leave(leat_kernel_context_t* c, leat_slot_t value) {
   leat_rendezvous_t* rendezvous = c->services->rendezvous;
@@ -87,6 +100,8 @@ static leat_status_t leave(leat_kernel_context_t* c, leat_slot_t value) {
   if (status) {
     leat_slot_release(&value);
   } else {
+    const int64_t message = message_of(c, &key);
+    if (LEAT_UNLIKELY(message)) leat_span_mark(LEAT_SPAN_SEND, 0, message);
     status = rendezvous->vtable->send(rendezvous, key, value);
   }
   if (rendezvous) leat_string_builder_deinitialize(&storage);
@@ -103,11 +118,16 @@ static leat_status_t send__cpu(leat_kernel_context_t* c) {
 typedef struct reception_s {
   leat_kernel_context_t* context;
   leat_kernel_done_fn_t done;
+  int64_t message;
 } reception_t;
 
 static reception_t take_reception(void* data) {
   reception_t reception = *(reception_t*)data;
   leat_allocator_free(leat_allocator_system(), data);
+  if (LEAT_UNLIKELY(reception.message)) {
+    leat_span_mark(LEAT_SPAN_RECEIVE, leat_kernel_span_name(reception.context->kernel),
+                   reception.message);
+  }
   return reception;
 }
 
@@ -139,13 +159,14 @@ static leat_status_t start_receive(leat_kernel_context_t* c, leat_kernel_done_fn
   if (!rendezvous) return leat_kernel_error(c, LEAT_INTERNAL, "the step has no rendezvous");
   reception_t* reception;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &reception));
-  *reception = (reception_t){c, done};
+  *reception = (reception_t){.context = c, .done = done};
   leat_string_builder_t storage;
   leat_rendezvous_key_t key;
   leat_status_t status = transfer_key(c, &storage, &key);
   if (status) {
     leat_allocator_free(leat_allocator_system(), reception);
   } else {
+    reception->message = message_of(c, &key);
     rendezvous->vtable->receive(rendezvous, key, fn, reception);
   }
   leat_string_builder_deinitialize(&storage);
@@ -170,6 +191,7 @@ typedef struct departure_s {
   leat_rendezvous_t* rendezvous;  // retained
   leat_string_builder_t storage;
   leat_rendezvous_key_t key;  // its text is in |storage|
+  int64_t message;
   leat_slot_t value;
 } departure_t;
 
@@ -190,6 +212,9 @@ static void copied_out(void* data, leat_status_t status) {
   if (status) {
     leat_slot_release(&value);
   } else {
+    if (LEAT_UNLIKELY(departure->message)) {
+      leat_span_mark(LEAT_SPAN_SEND, 0, departure->message);
+    }
     status = rendezvous->vtable->send(rendezvous, departure->key, value);
   }
   if (status) rendezvous->vtable->abort(rendezvous, status);
@@ -208,6 +233,7 @@ static leat_status_t send__device(leat_kernel_context_t* c) {
   leat_rendezvous_retain(rendezvous);
   leat_status_t status = transfer_key(c, &departure->storage, &departure->key);
   if (!status) {
+    departure->message = message_of(c, &departure->key);
     status = device->vtable->copy_to_host(device, leat_kernel_input(c, 0),
                                           &departure->value.tensor, copied_out, departure);
   }

@@ -1,0 +1,289 @@
+// Edges are kept by node: a recording has them once for each graph and not for each kernel that
+// ran. So which kernel brought a value is found by time: of the producer's kernels in the step the
+// last one that ended before the reader began. In a loop that is the one of the same or the last
+// iteration, and where two steps of one graph overlap, perhaps one of the other step.
+//
+// A step's kernels are listed when its path is walked, sorted by node and end, so that a producer
+// is found by a search. Messages and launches are few beside kernels, and one list has those of the
+// whole recording.
+#include "trace/delay_graph.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+
+#define MAX_PRODUCERS 256  // of a node, through those without kernels
+#define MAX_CHAIN 256      // kernels or marks back, in which something is looked for
+
+// ---- The whole ----------------------------------------------------------------------------------
+
+// Nodes of one graph lie one behind the other; of two runs with one number, which a damaged file
+// may have, each is taken for a graph.
+static leat_status_t index_nodes(leat_delay_graph_t* graph, leat_string_map_t* nodes,
+                                 leat_arena_t* arena) {
+  const leat_timeline_t* timeline = graph->timeline;
+  for (uint32_t i = 0; i < timeline->node_count; ++i) {
+    const leat_timeline_node_t* node = &timeline->nodes[i];
+    const bool goes_on = i > 0 && timeline->nodes[i - 1].graph == node->graph;
+    leat_string_view_t key;
+    graph->first_of[i] = goes_on ? graph->first_of[i - 1] : i;
+    LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &key, "%llu\n%.*s",
+                                          (unsigned long long)node->graph,
+                                          LEAT_SV_ARG(node->name)));
+    LEAT_RETURN_IF_ERROR(leat_string_map_set(nodes, key, i));
+  }
+  for (uint32_t i = 0; i < timeline->node_count; ++i) {
+    const leat_timeline_node_t* node = &timeline->nodes[i];
+    for (uint32_t k = 0; k < node->producer_count; ++k) {
+      const uint64_t producer = (uint64_t)graph->first_of[i] + node->producers[k];
+      if (producer < timeline->node_count) graph->is_read[producer] = 1;
+    }
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t index_names(leat_delay_graph_t* graph, leat_string_map_t* nodes,
+                                 leat_arena_t* arena) {
+  const leat_timeline_t* timeline = graph->timeline;
+  for (uint32_t i = 0; i < timeline->name_count; ++i) {
+    const leat_slice_name_t* name = &timeline->names[i];
+    const bool is_kernel =
+        name->kind == LEAT_SPAN_KERNEL || name->kind == LEAT_SPAN_ASYNC_KERNEL;
+    leat_string_view_t key;
+    uint64_t node;
+    graph->node_of_name[i] = LEAT_NO_NODE;
+    if (!name->graph || !is_kernel) continue;
+    LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &key, "%llu\n%.*s",
+                                          (unsigned long long)name->graph,
+                                          LEAT_SV_ARG(name->node)));
+    if (!leat_string_map_get(nodes, key, &node)) continue;
+    graph->node_of_name[i] = (uint32_t)node;
+    graph->runs[node] = 1;
+  }
+  return leat_ok_status();
+}
+
+static int compare_links(const void* a, const void* b) {
+  const leat_span_link_t *x = a, *y = b;
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  if (x->slice->begin_ns != y->slice->begin_ns) {
+    return x->slice->begin_ns < y->slice->begin_ns ? -1 : 1;
+  }
+  return 0;
+}
+
+static leat_status_t gather_links(leat_delay_graph_t* graph, leat_arena_t* arena) {
+  const leat_timeline_t* timeline = graph->timeline;
+  for (int pass = 0; pass < 2; ++pass) {
+    graph->link_count = 0;
+    for (uint32_t r = 0; r < timeline->row_count; ++r) {
+      for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+        const leat_lane_t* lane = &timeline->rows[r]->lanes[l];
+        for (size_t i = 0; i < lane->count; ++i) {
+          const uint32_t kind = timeline->names[lane->slices[i].name].kind;
+          if (!leat_span_kind_is_link(kind)) continue;
+          if (pass) {
+            graph->links[graph->link_count] =
+                (leat_span_link_t){lane->values[i], kind == LEAT_SPAN_RECEIVE ? 0 : lane->values[i],
+                              kind, r, &lane->slices[i]};
+          }
+          ++graph->link_count;
+        }
+      }
+    }
+    if (!pass) LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, graph->link_count + 1, &graph->links));
+  }
+  if (graph->link_count) {
+    qsort(graph->links, graph->link_count, sizeof *graph->links, compare_links);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_delay_graph_find(const leat_timeline_t* timeline, leat_arena_t* arena,
+                                    leat_delay_graph_t* out_graph) {
+  leat_string_map_t nodes;
+  *out_graph = (leat_delay_graph_t){.timeline = timeline};
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, timeline->name_count + 1, &out_graph->node_of_name));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, timeline->node_count + 1, &out_graph->first_of));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, timeline->node_count + 1, &out_graph->runs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, timeline->node_count + 1, &out_graph->is_read));
+  leat_string_map_initialize(leat_allocator_system(), &nodes);
+  leat_status_t status = index_nodes(out_graph, &nodes, arena);
+  if (!status) status = index_names(out_graph, &nodes, arena);
+  leat_string_map_deinitialize(&nodes);
+  return status ? status : gather_links(out_graph, arena);
+}
+
+// The first link that does not come before one with these.
+static size_t find_link(const leat_delay_graph_t* graph, uint32_t kind, int64_t key,
+                        int64_t time_ns) {
+  const leat_slice_t at = {.begin_ns = time_ns};
+  const leat_span_link_t wanted = {.kind = kind, .key = key, .slice = &at};
+  size_t low = 0, high = graph->link_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (compare_links(&graph->links[middle], &wanted) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+const leat_span_link_t* leat_delay_graph_link(const leat_delay_graph_t* graph, uint32_t kind,
+                                         int64_t number, int64_t until_ns) {
+  const size_t behind = find_link(graph, kind, number, until_ns + 1);
+  if (behind == 0) return NULL;
+  const leat_span_link_t* link = &graph->links[behind - 1];
+  return link->kind == kind && link->key == number ? link : NULL;
+}
+
+// The mark of a Recv is made on the thread that ends it, just before its end; a few others may have
+// ended meanwhile.
+int64_t leat_delay_graph_message(const leat_delay_graph_t* graph, const leat_slice_t* slice) {
+  const leat_slice_name_t* name = &graph->timeline->names[slice->name];
+  size_t at = find_link(graph, LEAT_SPAN_RECEIVE, 0, slice->end_ns + 1);
+  for (int i = 0; i < MAX_CHAIN && at-- > 0; ++i) {
+    const leat_span_link_t* link = &graph->links[at];
+    const leat_slice_name_t* other = &graph->timeline->names[link->slice->name];
+    if (link->kind != LEAT_SPAN_RECEIVE || link->slice->begin_ns < slice->begin_ns) break;
+    if (other->graph == name->graph && leat_string_view_equal(other->node, name->node)) {
+      return link->number;
+    }
+  }
+  return 0;
+}
+
+// ---- A step -------------------------------------------------------------------------------------
+
+static int compare_instances(const void* a, const void* b) {
+  const leat_instance_t *x = a, *y = b;
+  if (x->node != y->node) return x->node < y->node ? -1 : 1;
+  if (x->slice->end_ns != y->slice->end_ns) return x->slice->end_ns < y->slice->end_ns ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* step, uint32_t row,
+                               const leat_lane_t* lane) {
+  for (size_t at = leat_lane_find(lane, step->begin_ns);
+       at < lane->count && lane->slices[at].begin_ns < step->end_ns; ++at) {
+    const leat_slice_t* slice = &lane->slices[at];
+    const uint32_t node = leat_delay_graph_node(instances->graph, slice);
+    if (node == LEAT_NO_NODE || slice->begin_ns < step->begin_ns) continue;
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), instances->count + 1,
+                                   &instances->items, &instances->capacity));
+    instances->items[instances->count++] = (leat_instance_t){node, row, slice};
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_instances_find(const leat_delay_graph_t* graph, const leat_step_t* step,
+                                  leat_instances_t* out_instances) {
+  const leat_timeline_t* timeline = graph->timeline;
+  *out_instances = (leat_instances_t){.graph = graph};
+  if (timeline->node_count == 0) return leat_ok_status();
+  for (uint32_t r = 0; r < timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+      LEAT_RETURN_IF_ERROR(list_lane(out_instances, step, r, &timeline->rows[r]->lanes[l]));
+    }
+  }
+  if (out_instances->count) {
+    qsort(out_instances->items, out_instances->count, sizeof *out_instances->items,
+          compare_instances);
+  }
+  return leat_ok_status();
+}
+
+// The kernel of |node| that ended last, not after |time_ns|.
+static leat_instance_t last_of(const leat_instances_t* instances, uint32_t node, int64_t time_ns) {
+  size_t low = 0, high = instances->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const leat_instance_t* item = &instances->items[middle];
+    if (item->node < node || (item->node == node && item->slice->end_ns <= time_ns)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0 || instances->items[low - 1].node != node) return (leat_instance_t){0};
+  return instances->items[low - 1];
+}
+
+typedef struct search_s {
+  const leat_instances_t* instances;
+  uint32_t nodes[MAX_PRODUCERS];
+  size_t count;
+} search_t;
+
+static void add_producers(search_t* search, uint32_t node) {
+  const leat_delay_graph_t* graph = search->instances->graph;
+  const leat_timeline_node_t* n = &graph->timeline->nodes[node];
+  for (uint32_t k = 0; k < n->producer_count; ++k) {
+    const uint64_t producer = (uint64_t)graph->first_of[node] + n->producers[k];
+    bool is_known = producer >= graph->timeline->node_count;
+    for (size_t i = 0; i < search->count && !is_known; ++i) is_known = search->nodes[i] == producer;
+    if (!is_known && search->count < MAX_PRODUCERS) {
+      search->nodes[search->count++] = (uint32_t)producer;
+    }
+  }
+}
+
+bool leat_instances_producers(const leat_instances_t* instances, uint32_t node, int64_t time_ns,
+                              leat_instance_t* out_last, leat_instance_t* out_second,
+                              bool* out_has_any) {
+  search_t search = {.instances = instances};
+  *out_last = *out_second = (leat_instance_t){0};
+  *out_has_any = false;
+  add_producers(&search, node);
+  for (size_t i = 0; i < search.count; ++i) {
+    if (!instances->graph->runs[search.nodes[i]]) {
+      add_producers(&search, search.nodes[i]);
+      continue;
+    }
+    *out_has_any = true;
+    const leat_instance_t found = last_of(instances, search.nodes[i], time_ns);
+    if (!found.slice) continue;
+    if (!out_last->slice || found.slice->end_ns > out_last->slice->end_ns) {
+      *out_second = *out_last;
+      *out_last = found;
+    } else if (!out_second->slice || found.slice->end_ns > out_second->slice->end_ns) {
+      *out_second = found;
+    }
+  }
+  return out_last->slice != NULL;
+}
+
+leat_instance_t leat_instances_last_end(const leat_instances_t* instances,
+                                        const leat_instance_t* of) {
+  const leat_delay_graph_t* graph = instances->graph;
+  leat_instance_t last = {0};
+  for (size_t i = 0; i < instances->count; ++i) {
+    const leat_instance_t* item = &instances->items[i];
+    if (item->node == of->node || graph->is_read[item->node] ||
+        graph->first_of[item->node] != graph->first_of[of->node] ||
+        item->slice->end_ns > of->slice->end_ns) {
+      continue;
+    }
+    if (!last.slice || item->slice->end_ns > last.slice->end_ns) last = *item;
+  }
+  return last;
+}
+
+int64_t leat_instances_parting(const leat_instances_t* instances, leat_instance_t a,
+                               leat_instance_t b) {
+  for (int i = 0; i < MAX_CHAIN; ++i) {
+    if (a.slice == b.slice) return a.slice->end_ns;
+    leat_instance_t* later = a.slice->end_ns >= b.slice->end_ns ? &a : &b;
+    leat_instance_t producer, second;
+    bool has_any;
+    if (!leat_instances_producers(instances, later->node, later->slice->begin_ns, &producer,
+                                  &second, &has_any)) {
+      return 0;
+    }
+    *later = producer;
+  }
+  return 0;
+}
