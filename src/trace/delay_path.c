@@ -398,6 +398,14 @@ static leat_status_t walk_queue(path_t* path, const scope_t* scope, const leat_r
   return leat_ok_status();
 }
 
+// Whether work on a stream, or a wait for another one, ended at |time_ns|: what came behind it stood
+// in line.
+static bool ends_stream_work(const path_t* path, uint32_t row, int64_t time_ns) {
+  const leat_row_state_t state = leat_rows_look(&path->rows, row, time_ns);
+  if (state.blocked) return state.blocked_kind == LEAT_SPAN_STREAM_WAIT;
+  return state.kernel && leat_rows_is_stream_work(leat_rows_kind(&path->rows, state.kernel));
+}
+
 static bool is_waiting(const leat_row_state_t* state) {
   return state->blocked && (state->blocked_kind == LEAT_SPAN_WAIT ||
                             state->blocked_kind == LEAT_SPAN_STREAM_WAIT);
@@ -432,7 +440,8 @@ static leat_status_t walk(path_t* path, const scope_t* outer, uint32_t row, int6
           LEAT_RETURN_IF_ERROR(walk_queue(path, &scope, &state, &row, &now_ns));
         } else if (state.shard && now_ns == state.shard->begin_ns) {
           row = leat_rows_loop_caller(&path->rows, scope.home, state.shard, row);
-        } else if (!leat_rows_is_working(&state) && !state.blocked) {
+        } else if (!leat_rows_is_working(&state) && !state.blocked &&
+                   !ends_stream_work(path, row, now_ns)) {
           row = scope.home;
         }
       }

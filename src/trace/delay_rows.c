@@ -67,7 +67,11 @@ bool leat_rows_is_working(const leat_row_state_t* state) {
 
 // ---- What is waited for -------------------------------------------------------------------------
 
-static bool is_work(uint32_t kind) {
+// Whether the end of a slice of |kind| can have been what |wait| was for; streams wait for streams.
+static bool is_awaited(const leat_delay_rows_t* rows, const leat_slice_t* wait, uint32_t kind) {
+  if (wait && leat_rows_kind(rows, wait) == LEAT_SPAN_STREAM_WAIT) {
+    return leat_rows_is_stream_work(kind);
+  }
   return kind == LEAT_SPAN_TASK || kind == LEAT_SPAN_SHARD || kind == LEAT_SPAN_KERNEL ||
          leat_rows_is_stream_work(kind);
 }
@@ -94,8 +98,9 @@ static uint32_t find_worker(const leat_delay_rows_t* rows, uint32_t home, uint32
 // those count that somebody began for |home|. Of the thread that is named as the waker a task that
 // goes on counts as well, as far as its beginning: in it the thread woke the other one.
 static leat_arrival_t last_on_row(const leat_delay_rows_t* rows, uint32_t home, uint32_t row,
-                                  int64_t from_ns, int64_t to_ns, bool is_waker) {
+                                  int64_t from_ns, int64_t to_ns, const leat_slice_t* wait) {
   const leat_timeline_row_t* r = rows->timeline->rows[row];
+  const bool is_waker = wait && wait->by && r->thread == wait->by;
   leat_arrival_t arrival = {.row = row};
   for (uint32_t i = 0; i < r->lane_count; ++i) {
     const leat_lane_t* lane = &r->lanes[i];
@@ -111,7 +116,7 @@ static leat_arrival_t last_on_row(const leat_delay_rows_t* rows, uint32_t home, 
     const bool is_ours = kind == LEAT_SPAN_ASYNC_KERNEL &&
                          slice->begin_ns >= rows->step->begin_ns &&
                          find_worker(rows, home, row, slice->begin_ns) != UINT32_MAX;
-    if (!is_ours && !is_work(kind)) continue;
+    if (!is_ours && !is_awaited(rows, wait, kind)) continue;
     arrival.end_ns = slice->end_ns;
     arrival.asynchronous = is_ours ? slice : NULL;
   }
@@ -141,9 +146,7 @@ leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, u
   int64_t second_ns = from_ns;
   for (uint32_t i = 0; i < rows->timeline->row_count; ++i) {
     if (i == row || (row != rows->step->row && !is_of_process(rows, row, i))) continue;
-    const bool is_waker = wait->by && rows->timeline->rows[i]->thread == wait->by &&
-                          is_of_process(rows, row, i);
-    const leat_arrival_t arrival = last_on_row(rows, home, i, from_ns, to_ns, is_waker);
+    const leat_arrival_t arrival = last_on_row(rows, home, i, from_ns, to_ns, wait);
     if (!arrival.end_ns) continue;
     if (is_of_other_step(rows, &arrival)) {
       if (arrival.end_ns > other.end_ns) other = arrival;
@@ -199,7 +202,7 @@ uint32_t leat_rows_ender(const leat_delay_rows_t* rows, const leat_slice_t* kern
     const leat_timeline_row_t* r = rows->timeline->rows[i];
     if (!is_of_process(rows, row, i)) continue;
     if (kernel->by && r->thread == kernel->by) return i;
-    const leat_arrival_t arrival = last_on_row(rows, i, i, last_ns, kernel->end_ns, false);
+    const leat_arrival_t arrival = last_on_row(rows, i, i, last_ns, kernel->end_ns, NULL);
     if (kernel->by || i == row || !r->thread || !arrival.end_ns) continue;
     last_ns = arrival.end_ns;
     found = i;
