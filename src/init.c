@@ -139,6 +139,12 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/span.c: writer_of_thread, leat_span_name_of_thread
 //     spans of this thread that are not in the recording yet; the kernel that runs on it
 //     the first span of a thread | thread; copied under recorder.mutex | thread, by recorder.key
+//   base/posix/host_posix.c: has_come
+//     whether a signal that is noted has come
+//     leat_host_note_signal | a handler's own type | process
+//   trace/flight.c: flight
+//     the flight recorder: what is written when, and how long the last steps took
+//     leat_flight_start | its mutex | leat_flight_stop
 //   trace/recording_process.c: path_at_exit, process_at_exit
 //     where LEAT_TRACE's recording goes, and which process began it
 //     the runtime | set once | process

@@ -19,6 +19,12 @@ int leat_host_unused_port(void);
 // meanwhile have passed to a new process, so true proves little and false is certain.
 bool leat_host_process_is_alive(int64_t id);
 
+// Has the signal |number| noted from now on, in place of what it did; or, with |notes| false, do
+// that again. False where there is no such signal.
+bool leat_host_note_signal(int number, bool notes);
+// Whether one has come since the last call.
+bool leat_host_take_signal(void);
+
 // Asks the system to let the threads of this process use the matrix unit's registers (8 KiB, saved
 // with a thread only after it used them).
 bool leat_host_permits_tiles(void);

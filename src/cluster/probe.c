@@ -22,20 +22,10 @@
 #define ROUNDS 21
 #define LOAD_ROUNDS 3
 
-// A call that is waited for.
-typedef struct timed_s {
-  leat_notification_t ended;
-  int64_t begin_ns, end_ns;
-  leat_status_t status;
-  leat_arena_t* arena;
-  const leat_message_descriptor_t* descriptor;  // of the answer; NULL: it is not read
-  void* answer;
-} timed_t;
-
 // A leat_rpc_done_fn_t. The time is taken before the answer is read.
 static void end_timed(void* data, leat_status_t status, leat_string_view_t details,
                       leat_rpc_bytes_t answer) {
-  timed_t* timed = data;
+  leat_timed_call_t* timed = data;
   timed->end_ns = leat_clock_now_ns();
   if (!status && timed->descriptor) {
     status = leat_rpc_decode_message(answer, timed->arena, timed->descriptor, timed->answer);
@@ -44,9 +34,9 @@ static void end_timed(void* data, leat_status_t status, leat_string_view_t detai
   leat_notification_open(&timed->ended);
 }
 
-static leat_status_t call(leat_rpc_channel_t* channel, const char* method,
-                          const leat_message_descriptor_t* descriptor, const void* message,
-                          int64_t deadline_ns, timed_t* timed) {
+leat_status_t leat_timed_call(leat_rpc_channel_t* channel, const char* method,
+                              const leat_message_descriptor_t* descriptor, const void* message,
+                              int64_t deadline_ns, leat_timed_call_t* timed) {
   const leat_rpc_call_options_t options = {.method = method, .deadline_ns = deadline_ns};
   leat_notification_initialize(&timed->ended);
   timed->begin_ns = leat_clock_now_ns();
@@ -65,11 +55,11 @@ static leat_status_t call(leat_rpc_channel_t* channel, const char* method,
 static leat_status_t ask_status(leat_rpc_channel_t* channel, int64_t deadline_ns,
                                 leat_arena_t* arena, leat_pb_task_probe_t* probe) {
   leat_pb_get_status_response_t response = {0};
-  timed_t timed = {.arena = arena,
-                   .descriptor = &leat_pb_get_status_response_descriptor,
-                   .answer = &response};
-  LEAT_RETURN_IF_ERROR(call(channel, "/tensorflow.WorkerService/GetStatus", NULL, NULL,
-                            deadline_ns, &timed));
+  leat_timed_call_t timed = {.arena = arena,
+                             .descriptor = &leat_pb_get_status_response_descriptor,
+                             .answer = &response};
+  LEAT_RETURN_IF_ERROR(leat_timed_call(channel, "/tensorflow.WorkerService/GetStatus", NULL, NULL,
+                                       deadline_ns, &timed));
   const leat_pb_device_attributes_list_t* devices = &response.device_attributes;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, devices->count + 1, &probe->incarnations.items));
   probe->incarnations.count = devices->count;
@@ -81,14 +71,15 @@ static leat_status_t ask_status(leat_rpc_channel_t* channel, int64_t deadline_ns
 
 static leat_status_t ask_probe(leat_rpc_channel_t* channel, leat_string_view_t load,
                                int64_t answer_bytes, int64_t deadline_ns, leat_arena_t* arena,
-                               leat_pb_probe_response_t* out_response, timed_t* out_timed) {
+                               leat_pb_probe_response_t* out_response,
+                               leat_timed_call_t* out_timed) {
   const leat_pb_probe_request_t request = {.load = load, .answer_bytes = answer_bytes};
   *out_response = (leat_pb_probe_response_t){0};
-  *out_timed = (timed_t){.arena = arena,
-                         .descriptor = &leat_pb_probe_response_descriptor,
-                         .answer = out_response};
-  return call(channel, "/leat.Diagnosis/Probe", &leat_pb_probe_request_descriptor, &request,
-              deadline_ns, out_timed);
+  *out_timed = (leat_timed_call_t){.arena = arena,
+                                   .descriptor = &leat_pb_probe_response_descriptor,
+                                   .answer = out_response};
+  return leat_timed_call(channel, "/leat.Diagnosis/Probe", &leat_pb_probe_request_descriptor,
+                         &request, deadline_ns, out_timed);
 }
 
 static int compare_times(const void* a, const void* b) {
@@ -103,12 +94,13 @@ static leat_status_t measure_latency(leat_rpc_channel_t* channel, bool is_leat,
   int64_t times[ROUNDS], least = INT64_MAX;
   for (int i = 0; i < ROUNDS; ++i) {
     leat_pb_probe_response_t response = {0};
-    timed_t timed = {.arena = arena};
+    leat_timed_call_t timed = {.arena = arena};
     const int64_t wall_ns = leat_clock_wall_ns();
     LEAT_RETURN_IF_ERROR(is_leat ? ask_probe(channel, LEAT_SV(""), 0, deadline_ns, arena,
                                              &response, &timed)
-                                 : call(channel, "/tensorflow.WorkerService/GetStatus", NULL,
-                                        NULL, deadline_ns, &timed));
+                                 : leat_timed_call(channel,
+                                                   "/tensorflow.WorkerService/GetStatus", NULL,
+                                                   NULL, deadline_ns, &timed));
     times[i] = timed.end_ns - timed.begin_ns;
     if (times[i] >= least) continue;
     least = times[i];
@@ -120,7 +112,7 @@ static leat_status_t measure_latency(leat_rpc_channel_t* channel, bool is_leat,
   return leat_ok_status();
 }
 
-static double speed(int64_t bytes, const timed_t* timed, int64_t latency_ns) {
+static double speed(int64_t bytes, const leat_timed_call_t* timed, int64_t latency_ns) {
   const int64_t spent_ns = timed->end_ns - timed->begin_ns - latency_ns;
   return (double)bytes * 1e9 / (double)LEAT_MAX(spent_ns, 1);
 }
@@ -137,7 +129,7 @@ static leat_status_t measure_bandwidth(leat_rpc_channel_t* channel,
   for (int i = 0; i < 2 * LOAD_ROUNDS && !status; ++i) {
     leat_arena_t arena;  // of one answer, which may be large
     leat_pb_probe_response_t response;
-    timed_t timed;
+    leat_timed_call_t timed;
     const bool uploads = i % 2 == 0;
     leat_arena_initialize(leat_allocator_system(), 0, &arena);
     status = ask_probe(channel, leat_string_view_make(load, uploads ? (size_t)size : 0),
@@ -154,7 +146,7 @@ static leat_status_t measure_bandwidth(leat_rpc_channel_t* channel,
 static leat_status_t probe_all(leat_rpc_channel_t* channel, const leat_probe_options_t* options,
                                leat_arena_t* arena, leat_pb_task_probe_t* probe) {
   leat_pb_probe_response_t response;
-  timed_t timed;
+  leat_timed_call_t timed;
   LEAT_RETURN_IF_ERROR(ask_status(channel, options->deadline_ns, arena, probe));
   leat_status_t status = ask_probe(channel, LEAT_SV(""), 0, options->deadline_ns, arena,
                                    &response, &timed);
@@ -276,13 +268,13 @@ static leat_status_t survey_tasks(survey_t* survey, leat_string_builder_t* out) 
 // Has task |from| probe task |to|. Only tasks that were reached, and are Leat's, are asked.
 static leat_status_t survey_pair(survey_t* survey, int from, int to, leat_string_builder_t* out) {
   leat_pb_task_probe_t probe = {0};
-  timed_t timed = {.arena = &survey->arena,
-                   .descriptor = &leat_pb_task_probe_descriptor,
-                   .answer = &probe};
+  leat_timed_call_t timed = {.arena = &survey->arena,
+                             .descriptor = &leat_pb_task_probe_descriptor,
+                             .answer = &probe};
   const leat_pb_probe_task_request_t request = {.task = survey->spec.tasks[to].name,
                                                 .load_bytes = survey->options->load_bytes};
   leat_status_t status =
-      call(survey->channels[from], "/leat.Diagnosis/ProbeTask",
+      leat_timed_call(survey->channels[from], "/leat.Diagnosis/ProbeTask",
            &leat_pb_probe_task_request_descriptor, &request, deadline_of(survey), &timed);
   if (status) LEAT_RETURN_IF_ERROR(note_failure(status, &survey->arena, &probe));
   append_pair(out, &survey->spec.tasks[from], &survey->spec.tasks[to], &probe);

@@ -7,8 +7,26 @@
 #define LEAT_CLUSTER_PROBE_H_
 
 #include "base/string_builder.h"
+#include "base/sync.h"
 #include "cluster/rpc.h"
 #include "formats/generated/diagnosis.h"
+
+// A call that somebody waits for, and the times at which it was made and answered. The last three
+// fields say where the answer goes: its struct, which lies in |arena|; |descriptor| NULL: nowhere.
+typedef struct leat_timed_call_s {
+  leat_notification_t ended;
+  int64_t begin_ns, end_ns;
+  leat_status_t status;
+  leat_arena_t* arena;
+  const leat_message_descriptor_t* descriptor;
+  void* answer;
+} leat_timed_call_t;
+// Calls |method| with |message|, the struct of |descriptor| (NULL: no bytes), and waits for its
+// end. The answer is read after its time was taken.
+LEAT_MUST_USE leat_status_t leat_timed_call(leat_rpc_channel_t* channel, const char* method,
+                                            const leat_message_descriptor_t* descriptor,
+                                            const void* message, int64_t deadline_ns,
+                                            leat_timed_call_t* timed);
 
 typedef struct leat_probe_options_s {
   int64_t load_bytes;   // sent each way to measure the bandwidth; 0: it is not measured

@@ -371,6 +371,7 @@ leat_status_t leat_task_create(const leat_task_options_t* options, leat_task_t**
   task->security = options->security;
   task->patience = options->patience;
   task->metrics.start_wall_ns = leat_clock_wall_ns();
+  leat_mutex_initialize(&task->recording.mutex);
   leat_status_t status = open_task(task, options);
   if (status) {
     leat_task_free(task);
@@ -502,6 +503,8 @@ void leat_task_free(leat_task_t* task) {
   leat_allocator_free(task->allocator, task->devices);
   leat_allocator_free(task->allocator, task->channels);
   if (task->pool) leat_thread_pool_release(task->pool);
+  leat_task_drop_recording(task);
+  leat_mutex_deinitialize(&task->recording.mutex);
   leat_allocator_free(task->allocator, task->requests.ring);
   leat_word_map_deinitialize(&task->requests.ids);
   leat_mutex_deinitialize(&task->requests.mutex);

@@ -41,6 +41,14 @@ typedef struct leat_recent_requests_s {
   size_t next;
 } leat_recent_requests_t;
 
+// A recording of the process that another machine asked for (diagnosis_methods.c).
+typedef struct leat_task_recording_s {
+  leat_mutex_t mutex;
+  bool is_under_way;  // and began here
+  char* part;         // of a file, which is being read
+  size_t size;
+} leat_task_recording_t;
+
 // A client may name the tasks of a cluster otherwise for its session (ConfigProto.cluster_def, in
 // TensorFlow "ClusterSpec propagation"). The task then is a second leat_task_t with the names and
 // addresses of that other cluster, which has devices of its own names and ways of its own to the
@@ -70,6 +78,7 @@ typedef struct leat_task_s {
   leat_task_patience_t patience;
   leat_heartbeat_t* heartbeat;        // watches calls to the other tasks
   leat_task_metrics_t metrics;
+  leat_task_recording_t recording;    // of the root
   leat_task_observer_t observer;      // set before the task is started; NULL: there is none
   void* observer_data;
   _Atomic(int64_t) refusals_told_ns;  // when a refused call was told of last
@@ -135,6 +144,9 @@ LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task, bool isolat
 // Describes the task's devices, for GetStatus and ListDevices. The message lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_task_describe_devices(
     const leat_task_t* task, leat_arena_t* arena, leat_pb_device_attributes_list_t* out_list);
+// Ends a recording that began at this task and drops it, and what is left of the last one. With its
+// mutex held.
+void leat_task_drop_recording(leat_task_t* task);
 // Empties a container of the state that sessions share; "" is the default one.
 void leat_task_clear_container(leat_task_t* task, leat_string_view_t container);
 // Notes the number of a request. ABORTED where it came before; 0 is not noted. |what| names the

@@ -398,8 +398,8 @@ static leat_status_t walk_queue(path_t* path, const scope_t* scope, const leat_r
   return leat_ok_status();
 }
 
-// Whether work on a stream, or a wait for another one, ended at |time_ns|: what came behind it stood
-// in line.
+// Whether work on a stream, or a wait for another one, ended at |time_ns|: what came behind it
+// stood in line.
 static bool ends_stream_work(const path_t* path, uint32_t row, int64_t time_ns) {
   const leat_row_state_t state = leat_rows_look(&path->rows, row, time_ns);
   if (state.blocked) return state.blocked_kind == LEAT_SPAN_STREAM_WAIT;

@@ -63,3 +63,18 @@ const char* leat_environment_get_trusted(const char* name) {
   return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
 #endif
 }
+
+static volatile sig_atomic_t has_come;
+
+static void note(int number) { has_come = 1; }
+
+bool leat_host_note_signal(int number, bool notes) {
+  struct sigaction action = {.sa_handler = notes ? note : SIG_DFL, .sa_flags = SA_RESTART};
+  return sigaction(number, &action, NULL) == 0;
+}
+
+bool leat_host_take_signal(void) {
+  if (!has_come) return false;
+  has_come = 0;
+  return true;
+}

@@ -26,13 +26,15 @@ static const leat_message_field_t probe_response_fields[] = {
         wall_ns), -1, NULL, NULL},
     {"load", 4, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_probe_response_t,
         load), -1, NULL, NULL},
+    {"now_ns", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_probe_response_t,
+        now_ns), -1, NULL, NULL},
 };
 static const uint8_t probe_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 4,
+        0, 0, 4, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_probe_response_descriptor = {
-    "leat.ProbeResponse", sizeof(leat_pb_probe_response_t), 4, 0, probe_response_fields,
+    "leat.ProbeResponse", sizeof(leat_pb_probe_response_t), 5, 0, probe_response_fields,
         probe_response_tags, false,
 };
 
@@ -68,6 +70,95 @@ static const uint8_t task_probe_tags[LEAT_MESSAGE_SHORT_TAGS] = {
 const leat_message_descriptor_t leat_pb_task_probe_descriptor = {
     "leat.TaskProbe", sizeof(leat_pb_task_probe_t), 11, 1, task_probe_fields, task_probe_tags,
         false,
+};
+
+static const leat_message_field_t start_recording_request_fields[] = {
+    {"limit_bytes", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_start_recording_request_t, limit_bytes), -1, NULL, NULL},
+};
+static const uint8_t start_recording_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_start_recording_request_descriptor = {
+    "leat.StartRecordingRequest", sizeof(leat_pb_start_recording_request_t), 1, 0,
+        start_recording_request_fields, start_recording_request_tags, false,
+};
+
+static const leat_message_field_t start_recording_response_fields[] = {
+    {"process", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_start_recording_response_t, process), -1, NULL, NULL},
+    {"is_shared", 2, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_start_recording_response_t, is_shared), -1, NULL, NULL},
+};
+static const uint8_t start_recording_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_start_recording_response_descriptor = {
+    "leat.StartRecordingResponse", sizeof(leat_pb_start_recording_response_t), 2, 0,
+        start_recording_response_fields, start_recording_response_tags, false,
+};
+
+static const leat_message_field_t stop_recording_request_fields[] = {
+    {"number", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_request_t, number), -1, NULL, NULL},
+    {"name", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_stop_recording_request_t, name), -1, NULL, NULL},
+    {"clock_at_ns", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_request_t, clock_at_ns), -1, NULL, NULL},
+    {"clock_offset_ns", 4, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_request_t, clock_offset_ns), -1, NULL, NULL},
+    {"clock_drift_ppb", 5, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_request_t, clock_drift_ppb), -1, NULL, NULL},
+    {"clock_residual_ns", 6, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_request_t, clock_residual_ns), -1, NULL, NULL},
+};
+static const uint8_t stop_recording_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
+};
+const leat_message_descriptor_t leat_pb_stop_recording_request_descriptor = {
+    "leat.StopRecordingRequest", sizeof(leat_pb_stop_recording_request_t), 6, 0,
+        stop_recording_request_fields, stop_recording_request_tags, false,
+};
+
+static const leat_message_field_t stop_recording_response_fields[] = {
+    {"bytes", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_response_t, bytes), -1, NULL, NULL},
+    {"lost", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_stop_recording_response_t, lost), -1, NULL, NULL},
+};
+static const uint8_t stop_recording_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_stop_recording_response_descriptor = {
+    "leat.StopRecordingResponse", sizeof(leat_pb_stop_recording_response_t), 2, 0,
+        stop_recording_response_fields, stop_recording_response_tags, false,
+};
+
+static const leat_message_field_t read_recording_request_fields[] = {
+    {"offset", 1, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_read_recording_request_t, offset), -1, NULL, NULL},
+    {"bytes", 2, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_read_recording_request_t, bytes), -1, NULL, NULL},
+};
+static const uint8_t read_recording_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_read_recording_request_descriptor = {
+    "leat.ReadRecordingRequest", sizeof(leat_pb_read_recording_request_t), 2, 0,
+        read_recording_request_fields, read_recording_request_tags, false,
+};
+
+static const leat_message_field_t read_recording_response_fields[] = {
+    {"data", 1, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_read_recording_response_t, data), -1, NULL, NULL},
+};
+static const uint8_t read_recording_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_read_recording_response_descriptor = {
+    "leat.ReadRecordingResponse", sizeof(leat_pb_read_recording_response_t), 1, 0,
+        read_recording_response_fields, read_recording_response_tags, false,
 };
 
 static const leat_message_field_t probe_task_request_fields[] = {

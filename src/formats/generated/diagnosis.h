@@ -9,6 +9,12 @@
 typedef struct leat_pb_probe_request_s leat_pb_probe_request_t;
 typedef struct leat_pb_probe_response_s leat_pb_probe_response_t;
 typedef struct leat_pb_task_probe_s leat_pb_task_probe_t;
+typedef struct leat_pb_start_recording_request_s leat_pb_start_recording_request_t;
+typedef struct leat_pb_start_recording_response_s leat_pb_start_recording_response_t;
+typedef struct leat_pb_stop_recording_request_s leat_pb_stop_recording_request_t;
+typedef struct leat_pb_stop_recording_response_s leat_pb_stop_recording_response_t;
+typedef struct leat_pb_read_recording_request_s leat_pb_read_recording_request_t;
+typedef struct leat_pb_read_recording_response_s leat_pb_read_recording_response_t;
 typedef struct leat_pb_probe_task_request_s leat_pb_probe_task_request_t;
 
 
@@ -23,6 +29,7 @@ struct leat_pb_probe_response_s {
   leat_string_view_t task;
   int64_t wall_ns;
   leat_string_view_t load;
+  int64_t now_ns;
 };
 extern const leat_message_descriptor_t leat_pb_probe_response_descriptor;
 
@@ -41,6 +48,49 @@ struct leat_pb_task_probe_s {
   int32_t code;
 };
 extern const leat_message_descriptor_t leat_pb_task_probe_descriptor;
+
+// Begins to record what the threads of the task's process do.
+struct leat_pb_start_recording_request_s {
+  int64_t limit_bytes;
+};
+extern const leat_message_descriptor_t leat_pb_start_recording_request_descriptor;
+
+struct leat_pb_start_recording_response_s {
+  int64_t process;
+  bool is_shared;
+};
+extern const leat_message_descriptor_t leat_pb_start_recording_response_descriptor;
+
+// Ends the recording, and makes a part of a Perfetto file of it, with times by another clock: at
+// the time |clock_at_ns| of the task's clock that one was behind by |clock_offset_ns|, and it falls
+// back |clock_drift_ppb| nanoseconds a second.
+struct leat_pb_stop_recording_request_s {
+  leat_string_view_t name;
+  int64_t clock_at_ns;
+  int64_t clock_offset_ns;
+  int64_t clock_drift_ppb;
+  int64_t clock_residual_ns;
+  uint32_t number;
+};
+extern const leat_message_descriptor_t leat_pb_stop_recording_request_descriptor;
+
+struct leat_pb_stop_recording_response_s {
+  int64_t bytes;
+  int64_t lost;
+};
+extern const leat_message_descriptor_t leat_pb_stop_recording_response_descriptor;
+
+// Reads bytes of the part, which is kept until its end has been read.
+struct leat_pb_read_recording_request_s {
+  int64_t offset;
+  int64_t bytes;
+};
+extern const leat_message_descriptor_t leat_pb_read_recording_request_descriptor;
+
+struct leat_pb_read_recording_response_s {
+  leat_string_view_t data;
+};
+extern const leat_message_descriptor_t leat_pb_read_recording_response_descriptor;
 
 struct leat_pb_probe_task_request_s {
   leat_string_view_t task;
