@@ -19,10 +19,17 @@ typedef struct test_spans_s {
   size_t count, capacity;
 } test_spans_t;
 
+// The edges of the names that are nodes.
+typedef struct test_graph_s {
+  leat_span_edges_t edges;
+  uint32_t first_producer[TEST_NAMES + 1], producers[TEST_NAMES];
+} test_graph_t;
+
 typedef struct test_recording_s {
   leat_span_thread_t threads[TEST_THREADS];
   leat_span_name_t names[TEST_NAMES];
   uint32_t thread_count, name_count;
+  test_graph_t graph;
   // By thread: its spans, and those in which it was off its core, which the recorder keeps apart.
   test_spans_t spans[TEST_THREADS], off_core[TEST_THREADS];
 } test_recording_t;
@@ -91,21 +98,63 @@ static inline void test_add_chunk(uint32_t thread, test_spans_t* spans,
   *inout_behind = &chunk->next;
 }
 
-static inline void test_recording_write(test_recording_t* recording, const char* path) {
+// Makes |count| names from |first| on a graph. |edges| are pairs of a producer and its reader, both
+// counted from |first|, in the order of the readers; one with -1 ends them.
+static inline void test_add_graph(test_recording_t* recording, uint32_t first, uint32_t count,
+                                  const int (*edges)[2]) {
+  test_graph_t* graph = &recording->graph;
+  assert_true(count <= TEST_NAMES && first + count <= recording->name_count);
+  uint32_t edge = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    graph->first_producer[i] = edge;
+    for (; edges[edge][0] >= 0 && (uint32_t)edges[edge][1] == i; ++edge) {
+      assert_true(edge < TEST_NAMES);
+      graph->producers[edge] = (uint32_t)edges[edge][0];
+    }
+    recording->names[first + i].graph = 1;
+  }
+  graph->first_producer[count] = edge;
+  assert_true(edges[edge][0] < 0);
+  graph->edges = (leat_span_edges_t){first, count, graph->first_producer, graph->producers};
+}
+
+// The recording as it would be made; it lives as long as |recording|, and its chunks are freed by
+// test_recording_unmake.
+static inline leat_recording_t test_recording_make(test_recording_t* recording) {
   leat_recording_t made = {.threads = recording->threads, .thread_count = recording->thread_count,
                            .names = recording->names, .name_count = recording->name_count,
+                           .graphs = &recording->graph.edges,
+                           .graph_count = recording->graph.edges.node_count > 0,
                            .begin = 1, .end = TEST_END, .begin_ns = 1, .end_ns = TEST_END};
   leat_span_chunk_t** behind = &made.first;
   for (uint32_t i = 0; i < recording->thread_count; ++i) {
     test_add_chunk(i, &recording->spans[i], &behind);
     test_add_chunk(i, &recording->off_core[i], &behind);
   }
-  LEAT_EXPECT_OK(leat_recording_write(&made, leat_file_system_posix(), path));
-  while (made.first) {
-    leat_span_chunk_t* chunk = made.first;
-    made.first = chunk->next;
+  return made;
+}
+
+static inline void test_recording_unmake(leat_recording_t* made) {
+  while (made->first) {
+    leat_span_chunk_t* chunk = made->first;
+    made->first = chunk->next;
     leat_allocator_free(leat_allocator_system(), chunk);
   }
+}
+
+static inline void test_recording_write(test_recording_t* recording, const char* path) {
+  leat_recording_t made = test_recording_make(recording);
+  LEAT_EXPECT_OK(leat_recording_write(&made, leat_file_system_posix(), path));
+  test_recording_unmake(&made);
+}
+
+// Appends the recording as that of process |number| to a file that is made in |out|.
+static inline void test_recording_append(test_recording_t* recording, uint32_t number,
+                                         leat_string_builder_t* out) {
+  const leat_recording_part_t part = {.number = number, .name = LEAT_SV("task")};
+  leat_recording_t made = test_recording_make(recording);
+  LEAT_EXPECT_OK(leat_recording_encode(&made, &part, out));
+  test_recording_unmake(&made);
 }
 
 // Writes the recording to |path| and reads it; the caller frees the timeline.
