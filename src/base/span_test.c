@@ -143,6 +143,74 @@ static void equal_names_are_one(void** state) {
   leat_recording_free(stop());
 }
 
+static _Atomic(uint64_t) graph_caches[3];
+
+// Tells of a graph of three nodes: 2 takes values from 0 and 1.
+static void tell_graph(_Atomic(uint32_t)* told) {
+  static const uint32_t kFirst[] = {0, 0, 0, 2}, kProducers[] = {0, 1};
+  const leat_span_node_t nodes[] = {{LEAT_SV("x"), LEAT_SV("A"), &graph_caches[0]},
+                                    {LEAT_SV("y"), LEAT_SV("A"), NULL},
+                                    {LEAT_SV("z"), LEAT_SV("B"), &graph_caches[2]}};
+  const leat_span_graph_t graph = {nodes, 3, kFirst, kProducers};
+  leat_span_tell_graph(told, &graph);
+}
+
+// A node of a graph has another number than one of the same name in another graph or in none.
+static void graphs_are_told_once_in_a_recording(void** state) {
+  _Atomic(uint64_t) cache = 0;
+  _Atomic(uint32_t) told = 0, other = 0;
+  tell_graph(&told);
+  assert_int_equal(told, 0);
+  for (int round = 0; round < 2; ++round) {
+    LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+    const uint32_t alone = leat_span_name(&cache, LEAT_SV("z"), LEAT_SV("B"));
+    tell_graph(&other);
+    const uint32_t first = leat_span_name(&graph_caches[2], LEAT_SV("z"), LEAT_SV("B"));
+    for (int i = 0; i < 3; ++i) tell_graph(&told);
+    const uint32_t second = leat_span_name(&graph_caches[2], LEAT_SV("z"), LEAT_SV("B"));
+    leat_recording_t* recording = stop();
+    assert_int_equal(recording->graph_count, 2);
+    assert_int_equal(recording->names[alone].graph, 0);
+    assert_int_equal(recording->names[first].graph, 1);
+    assert_int_equal(recording->names[second].graph, 2);
+    const leat_span_edges_t* edges = &recording->graphs[1];
+    assert_int_equal(edges->node_count, 3);
+    assert_int_equal(edges->first_name + 2, second);
+    assert_true(leat_string_view_equals(recording->names[edges->first_name + 1].name, "y"));
+    assert_int_equal(edges->first_producer[2], 0);
+    assert_int_equal(edges->first_producer[3], 2);
+    assert_int_equal(edges->producers[1], 1);
+    leat_recording_free(recording);
+  }
+}
+
+// What is recorded before a renewal is in the one, what is after it in the next.
+static void a_renewed_recording_begins_anew(void** state) {
+  leat_recording_t* first = NULL;
+  LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION, leat_recording_renew(&first));
+  assert_null(first);
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  mark(1);
+  LEAT_EXPECT_OK(leat_recording_renew(&first));
+  mark(2);
+  mark(3);
+  leat_recording_t* second = stop();
+  assert_int_equal(count(first, LEAT_SPAN_TASK, 1), 1);
+  assert_int_equal(count(second, LEAT_SPAN_TASK, 2), 2);
+  assert_true(second->begin >= first->end);
+  leat_recording_free(first);
+  leat_recording_free(second);
+}
+
+// Both ends of a message compute its number, of the step and the key.
+static void messages_have_numbers_of_their_own(void** state) {
+  const int64_t number = leat_span_message(7, LEAT_SV("a;b;c"));
+  assert_true(number > 0);
+  assert_int_equal(number, leat_span_message(7, LEAT_SV("a;b;c")));
+  assert_true(number != leat_span_message(8, LEAT_SV("a;b;c")));
+  assert_true(number != leat_span_message(7, LEAT_SV("a;b;d")));
+}
+
 static _Atomic(bool) is_over;
 
 static void mark_for_ever(void* unused) {
@@ -320,6 +388,9 @@ int main(void) {
       cmocka_unit_test(the_newest_stay_where_memory_ends),
       cmocka_unit_test(recordings_do_not_mix),
       cmocka_unit_test(equal_names_are_one),
+      cmocka_unit_test(graphs_are_told_once_in_a_recording),
+      cmocka_unit_test(a_renewed_recording_begins_anew),
+      cmocka_unit_test(messages_have_numbers_of_their_own),
       cmocka_unit_test(threads_go_on_meanwhile),
       cmocka_unit_test(a_child_of_fork_records_for_itself),
       cmocka_unit_test(times_are_those_of_the_clock),

@@ -4,6 +4,7 @@
 // nanosecond that a slice covers is missing.
 #include "trace/timeline.h"
 
+#include "base/checked.h"
 #include "base/random.h"
 #include "scratch.h"
 #include "trace/test_recording.h"
@@ -117,6 +118,192 @@ static void a_file_may_end_anywhere(void** state) {
   }
   assert_int_equal(most, 6);
   leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+// Of |make|'s recording the kernels are of a graph, in which the second waits for the first; and a
+// message and its Recv are added.
+static void make_graph(test_recording_t* out_recording) {
+  static const int kEdges[][2] = {{0, 1}, {-1, 0}};
+  make(out_recording);
+  test_add_graph(out_recording, 1, 2, kEdges);
+  test_add_span(out_recording, 0, 7000, 7000, LEAT_SPAN_SEND, 0, INT64_MAX - 6);
+  test_add_span(out_recording, 1, 7100, 7200, LEAT_SPAN_DECODE, 0, INT64_MAX - 6);
+}
+
+static void expect_equal_names(const leat_slice_name_t* a, const leat_slice_name_t* b) {
+  assert_int_equal(a->kind, b->kind);
+  assert_int_equal(a->graph, b->graph);
+  assert_true(leat_string_view_equal(a->op, b->op));
+  assert_true(leat_string_view_equal(a->node, b->node));
+}
+
+// Rows of JSON come in the order of the file, too; those of no thread have other numbers.
+static void expect_equal_timelines(const leat_timeline_t* a, const leat_timeline_t* b) {
+  assert_int_equal(a->row_count, b->row_count);
+  assert_int_equal(a->slice_count, b->slice_count);
+  assert_int_equal(a->damaged, b->damaged);
+  for (size_t r = 0; r < a->row_count; ++r) {
+    const leat_timeline_row_t *x = a->rows[r], *y = b->rows[r];
+    assert_int_equal(x->process, y->process);
+    assert_int_equal(x->thread, y->thread);
+    assert_true(leat_string_view_equal(x->name, y->name));
+    assert_int_equal(x->lane_count, y->lane_count);
+    for (uint32_t l = 0; l < x->lane_count; ++l) {
+      assert_int_equal(x->lanes[l].count, y->lanes[l].count);
+      for (size_t i = 0; i < x->lanes[l].count; ++i) {
+        const leat_slice_t *s = &x->lanes[l].slices[i], *t = &y->lanes[l].slices[i];
+        assert_int_equal(s->begin_ns, t->begin_ns);
+        assert_int_equal(s->end_ns, t->end_ns);
+        assert_int_equal(s->by, t->by);
+        assert_int_equal(x->lanes[l].values[i], y->lanes[l].values[i]);
+        expect_equal_names(&a->names[s->name], &b->names[t->name]);
+      }
+    }
+  }
+  assert_int_equal(a->node_count, b->node_count);
+  for (size_t i = 0; i < a->node_count; ++i) {
+    assert_int_equal(a->nodes[i].graph, b->nodes[i].graph);
+    assert_true(leat_string_view_equal(a->nodes[i].name, b->nodes[i].name));
+    assert_int_equal(a->nodes[i].producer_count, b->nodes[i].producer_count);
+    for (uint32_t k = 0; k < a->nodes[i].producer_count; ++k) {
+      assert_int_equal(a->nodes[i].producers[k], b->nodes[i].producers[k]);
+    }
+  }
+}
+
+static void both_formats_give_the_same(void** state) {
+  test_recording_t recording;
+  make_graph(&recording);
+  leat_timeline_t* perfetto = test_recording_read_back(&recording, "both.perfetto-trace");
+  leat_timeline_t* chrome = test_recording_read_back(&recording, "both.json");
+  test_recording_deinitialize(&recording);
+  assert_int_equal(perfetto->node_count, 2);
+  assert_int_equal(perfetto->nodes[1].producer_count, 1);
+  assert_int_equal(perfetto->nodes[1].producers[0], 0);
+  const leat_slice_t* kernel = slice_of(perfetto, 0, 1, 0);
+  assert_int_equal(perfetto->names[kernel->name].graph, perfetto->nodes[0].graph);
+  assert_int_equal(perfetto->nodes[0].graph >> 32, perfetto->rows[0]->process);
+  assert_int_equal(perfetto->rows[1]->lanes[0].values[1], INT64_MAX - 6);
+  expect_equal_timelines(perfetto, chrome);
+  leat_timeline_free(perfetto);
+  leat_timeline_free(chrome);
+}
+
+// JSON of another program: the spans of a row in no order, escapes, times in several forms, events
+// that are not read, and a list without an object around it.
+static void other_json_is_put_into_order(void** state) {
+  leat_timeline_t* timeline;
+  scratch_write_text(
+      "other.json",
+      "[ {\"name\": \"inner \\u00e9\\n\\\"q\\\"\", \"ph\": \"X\", \"ts\": 2.5, \"dur\": 1, "
+      "\"pid\": 7, \"tid\": 9, \"args\": {\"a\": {\"node\": [1, \"}\"]}, \"b\": null}},\n"
+      "{\"ph\":\"X\",\"name\":\"later\",\"pid\":7,\"tid\":9,\"ts\":5e0,\"dur\":0.25},"
+      "{\"ph\":\"i\",\"name\":\"mark\",\"pid\":7,\"tid\":9,\"ts\":1},"
+      "{\"ph\":\"X\",\"name\":\"outer\",\"pid\":7,\"tid\":9,\"ts\":2.5,\"dur\":2.001}]");
+  LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), "other.json", &timeline));
+  assert_int_equal(timeline->row_count, 1);
+  assert_int_equal(timeline->rows[0]->process, 7);
+  assert_int_equal(timeline->rows[0]->thread, 9);
+  assert_int_equal(timeline->damaged, 0);
+  const leat_slice_t *outer = slice_of(timeline, 0, 0, 0), *later = slice_of(timeline, 0, 0, 1);
+  const leat_slice_t* inner = slice_of(timeline, 0, 1, 0);
+  assert_true(leat_string_view_equals(timeline->names[outer->name].op, "outer"));
+  assert_int_equal(outer->begin_ns, 2500);
+  assert_int_equal(outer->end_ns, 4501);
+  assert_true(leat_string_view_equals(timeline->names[inner->name].op, "inner \xc3\xa9\n\"q\""));
+  assert_int_equal(timeline->names[inner->name].kind, LEAT_SPAN_KINDS);
+  assert_int_equal(inner->end_ns, 3500);
+  assert_int_equal(later->begin_ns, 5000);
+  assert_int_equal(later->end_ns, 5250);
+  leat_timeline_free(timeline);
+}
+
+// JSON that ends anywhere behind its head gives the events that are whole.
+static void json_may_end_anywhere(void** state) {
+  static const char kHead[] = "{\"traceEvents\":[";
+  test_recording_t recording;
+  char* bytes;
+  size_t size, most = 0;
+  make_graph(&recording);
+  test_recording_write(&recording, "whole.json");
+  test_recording_deinitialize(&recording);
+  LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), "whole.json",
+                                    leat_allocator_system(), &bytes, &size));
+  for (size_t end = 1; end <= size; ++end) {
+    leat_timeline_t* timeline;
+    scratch_write_file("part.json", bytes, end);
+    leat_status_t status =
+        leat_timeline_read(leat_file_system_posix(), "part.json", &timeline);
+    if (end < sizeof kHead - 1) {
+      LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
+      continue;
+    }
+    LEAT_EXPECT_OK(status);
+    assert_true(timeline->slice_count >= most);
+    most = timeline->slice_count;
+    leat_timeline_free(timeline);
+  }
+  assert_int_equal(most, 8);
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void json_that_is_no_trace_is_told(void** state) {
+  static const struct {
+    const char *text, *place;
+  } kFiles[] = {{"{\"a\": 1}", "bytes at 0 are"},
+                {"[1, 2]", "bytes at 1 are"},
+                {"[{\"ph\":\"X\",]]", "bytes at 1 are"},
+                {"[ {\"ph\" \"X\"}]", "bytes at 2 are"},
+                {"[{\"ph\":}]", "bytes at 1 are"}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFiles); ++i) {
+    leat_timeline_t* timeline;
+    scratch_write_text("no.json", kFiles[i].text);
+    leat_status_t status = leat_timeline_read(leat_file_system_posix(), "no.json", &timeline);
+    assert_non_null(status);
+    if (!strstr(leat_status_message(status), kFiles[i].place)) {
+      print_error("%s: %s\n", kFiles[i].text, leat_status_message(status));
+    }
+    assert_non_null(strstr(leat_status_message(status), kFiles[i].place));
+    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, status);
+  }
+}
+
+// Two processes whose recordings stand one behind the other: threads, graphs and clocks of each.
+static void parts_are_told_apart(void** state) {
+  leat_string_builder_t file;
+  leat_timeline_t* timeline;
+  test_recording_t recording;
+  make_graph(&recording);
+  leat_recording_t made = test_recording_make(&recording);
+  const leat_recording_part_t first = {.number = 5, .name = LEAT_SV("/job:ps/task:0")};
+  const leat_recording_part_t second = {
+      .number = 6, .name = LEAT_SV("/job:ps/task:1"),
+      .clock = {.at_ns = 2000, .offset_ns = 500, .drift = 0.125, .residual_ns = 30}};
+  leat_string_builder_initialize(leat_allocator_system(), &file);
+  LEAT_EXPECT_OK(leat_recording_encode(&made, &first, &file));
+  LEAT_EXPECT_OK(leat_recording_encode(&made, &second, &file));
+  test_recording_unmake(&made);
+  test_recording_deinitialize(&recording);
+  scratch_write_file("parts.perfetto-trace", file.data, file.size);
+  leat_string_builder_deinitialize(&file);
+  LEAT_EXPECT_OK(
+      leat_timeline_read(leat_file_system_posix(), "parts.perfetto-trace", &timeline));
+  assert_int_equal(timeline->row_count, 6);
+  assert_int_equal(timeline->rows[0]->process, 5);
+  assert_int_equal(timeline->rows[3]->process, 6);
+  assert_int_equal(timeline->rows[3]->thread, timeline->rows[0]->thread);
+  assert_int_equal(slice_of(timeline, 0, 0, 0)->begin_ns, 1000);
+  // At 1000 the other clock was 500 - 0.125 * 1000 ahead.
+  assert_int_equal(slice_of(timeline, 3, 0, 0)->begin_ns, 1000 - 500 + 125);
+  assert_int_equal(timeline->node_count, 4);
+  assert_int_equal(timeline->nodes[0].graph, (uint64_t)5 << 32 | 1);
+  assert_int_equal(timeline->nodes[2].graph, (uint64_t)6 << 32 | 1);
+  assert_int_equal(timeline->clock_count, 2);
+  assert_int_equal(timeline->clocks[1].process, 6);
+  assert_int_equal(timeline->clocks[1].offset_ns, 500);
+  assert_int_equal(timeline->clocks[1].drift_ppb, 125000000);
+  assert_int_equal(timeline->clocks[1].residual_ns, 30);
+  leat_timeline_free(timeline);
 }
 
 static void what_is_no_trace_is_told(void** state) {
@@ -252,6 +439,11 @@ int main(void) {
       cmocka_unit_test(what_was_written_is_read),
       cmocka_unit_test(a_slice_may_outlive_the_one_around_it),
       cmocka_unit_test(a_file_may_end_anywhere),
+      cmocka_unit_test(both_formats_give_the_same),
+      cmocka_unit_test(other_json_is_put_into_order),
+      cmocka_unit_test(json_may_end_anywhere),
+      cmocka_unit_test(json_that_is_no_trace_is_told),
+      cmocka_unit_test(parts_are_told_apart),
       cmocka_unit_test(what_is_no_trace_is_told),
       cmocka_unit_test(events_without_order_keep_lanes_in_order),
       cmocka_unit_test(windows_have_a_few_items_a_pixel_and_lose_nothing),

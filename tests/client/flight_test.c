@@ -1,0 +1,277 @@
+// The flight recorder of leat/trace.h, through sessions: what a file is written for, what is in it,
+// and what is not. Steps are made slow by a queue that another thread fills when it is told to, so
+// that how slow a step is does not depend on the machine.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test.h"
+#include "base/thread.h"
+#include "client/model_kit.h"
+#include "leat/trace.h"
+#include "scratch.h"
+
+#define STEPS 40
+
+static leat_trace_flight_options_t options(void) {
+  return (leat_trace_flight_options_t){.struct_size = sizeof(leat_trace_flight_options_t),
+                                       .path = "flight-%n.json"};
+}
+
+static void start(const leat_trace_flight_options_t* wanted) {
+  leat_trace_flight_start(wanted, kit.status);
+  kit_expect(kit.status, TF_OK);
+}
+
+static void stop(void) {
+  leat_trace_flight_stop(kit.status);
+  kit_expect(kit.status, TF_OK);
+}
+
+// The text of a file, which the caller frees; NULL where there is none.
+static char* read_file(const char* path) {
+  FILE* file = fopen(path, "rb");
+  if (!file) return NULL;
+  char* text = calloc(1, 1 << 20);
+  assert_non_null(text);
+  const size_t size = fread(text, 1, (1 << 20) - 1, file);
+  assert_true(size > 0 && size < (1 << 20) - 1);
+  fclose(file);
+  return text;
+}
+
+static int count(const char* text, const char* part) {
+  int found = 0;
+  for (const char* at = text; (at = strstr(at, part)); ++at) ++found;
+  return found;
+}
+
+// How many steps the file has; -1: there is none.
+static int steps_of(const char* path) {
+  char* text = read_file(path);
+  const int steps = text ? count(text, "\"name\":\"step\"") : -1;
+  free(text);
+  return steps;
+}
+
+static void remove_files(void) {
+  unlink("flight-1.json");
+  unlink("flight-2.json");
+}
+
+static TF_Output build_softmax(void) {
+  const double values[] = {1, 2, 3};
+  return leat_softmax(kit.scope, model_kit_variable("v", TF_FLOAT, 3, values));
+}
+
+static void run_steps(TF_Output output, int steps) {
+  double found[3];
+  for (int i = 0; i < steps; ++i) model_kit_read(output, found, 3);
+}
+
+static void what_is_asked_for_is_written(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Output softmax = build_softmax();
+  run_steps(softmax, 1);
+  wanted.steps = 5;
+  start(&wanted);
+  run_steps(softmax, STEPS);
+  leat_trace_flight_write("the test asks", kit.status);
+  kit_expect(kit.status, TF_OK);
+  stop();
+  char* text = read_file("flight-1.json");
+  assert_non_null(text);
+  assert_int_equal(count(text, "\"name\":\"step\""), 5);
+  assert_int_equal(count(text, "\"name\":\"Softmax\""), 5);
+  assert_true(count(text, "\"leat_graph_node\"") >= 2);
+  free(text);
+  remove_files();
+}
+
+// Nothing happens, so nothing is written; nor is it where nobody asks for failures.
+static void nothing_is_written_unasked(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Output softmax = build_softmax();
+  wanted.slow_factor = 1e9;
+  start(&wanted);
+  run_steps(softmax, STEPS);
+  leat_trace_start(0, kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+  leat_trace_flight_start(&wanted, kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+  stop();
+  assert_int_equal(steps_of("flight-1.json"), -1);
+  leat_trace_flight_stop(kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+  leat_trace_flight_write(NULL, kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+}
+
+// Runs one step more, which waits at a queue until |put| has run on another thread.
+typedef struct feeder_s {
+  TF_Session* session;
+  TF_Operation* put;
+} feeder_t;
+
+static void feed_late(void* data) {
+  const feeder_t* feeder = data;
+  const TF_Operation* targets[] = {feeder->put};
+  TF_Status* status = TF_NewStatus();
+  leat_clock_sleep_ns(200000000);
+  TF_SessionRun(feeder->session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, status);
+  assert_int_equal(TF_GetCode(status), TF_OK);
+  TF_DeleteStatus(status);
+}
+
+static TF_Operation* finish(TF_OperationDescription* description) {
+  TF_Operation* operation = TF_FinishOperation(description, kit.status);
+  kit_expect(kit.status, TF_OK);
+  return operation;
+}
+
+// A queue of floats with an op that puts one in and an output that takes one out.
+static void build_queue(TF_Operation** out_put, TF_Output* out_taken) {
+  const TF_DataType type = TF_FLOAT;
+  const double one = 1;
+  TF_Output value = model_kit_variable("element", TF_FLOAT, 1, &one);
+  TF_OperationDescription* queue = TF_NewOperation(kit.graph, "FIFOQueueV2", "queue");
+  TF_SetAttrTypeList(queue, "component_types", &type, 1);
+  const TF_Output handle = {finish(queue), 0};
+  TF_OperationDescription* put = TF_NewOperation(kit.graph, "QueueEnqueueV2", "put");
+  TF_AddInput(put, handle);
+  TF_AddInputList(put, &value, 1);
+  *out_put = finish(put);
+  TF_OperationDescription* take = TF_NewOperation(kit.graph, "QueueDequeueV2", "take");
+  TF_AddInput(take, handle);
+  TF_SetAttrTypeList(take, "component_types", &type, 1);
+  *out_taken = (TF_Output){finish(take), 0};
+}
+
+// Twenty steps find their element there; one waits for it a fifth of a second.
+static void a_slow_step_is_written(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Operation* put;
+  TF_Output taken;
+  leat_thread_t thread;
+  double found;
+  build_queue(&put, &taken);
+  wanted.slow_factor = 20;
+  wanted.steps = 1;
+  model_kit_run(put);
+  assert_int_equal(model_kit_read(taken, &found, 1), 1);
+  start(&wanted);
+  for (int i = 0; i < 20; ++i) {
+    model_kit_run(put);
+    model_kit_read(taken, &found, 1);
+  }
+  feeder_t feeder = {kit.session, put};
+  LEAT_EXPECT_OK(leat_thread_start("feeder", feed_late, &feeder, &thread));
+  model_kit_read(taken, &found, 1);
+  leat_thread_join(thread);
+  stop();
+  char* text = read_file("flight-1.json");
+  assert_non_null(text);
+  assert_true(count(text, "\"name\":\"QueueDequeueV2\"") >= 1);
+  free(text);
+  remove_files();
+}
+
+// The step reads a variable that has no value.
+static void a_failure_is_written(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Output softmax = build_softmax();
+  TF_Output uninitialized = {0};
+  run_steps(softmax, 1);
+  wanted.on_failure = 1;
+  TF_OperationDescription* variable = TF_NewOperation(kit.graph, "VariableV2", "never_set");
+  const int64_t dims[] = {2};
+  TF_SetAttrType(variable, "dtype", TF_FLOAT);
+  TF_SetAttrShape(variable, "shape", dims, 1);
+  TF_Output never = {finish(variable), 0};
+  TF_OperationDescription* read = TF_NewOperation(kit.graph, "Identity", "read_never");
+  TF_AddInput(read, never);
+  uninitialized = (TF_Output){finish(read), 0};
+  start(&wanted);
+  run_steps(softmax, STEPS);
+  TF_Tensor* value = NULL;
+  TF_SessionRun(kit.session, NULL, NULL, NULL, 0, &uninitialized, &value, 1, NULL, 0, NULL,
+                kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+  stop();
+  assert_int_equal(steps_of("flight-1.json"), STEPS + 1);
+  remove_files();
+}
+
+static void a_signal_has_the_end_written(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Output softmax = build_softmax();
+  wanted.signal = SIGUSR2;
+  wanted.steps = 3;
+  run_steps(softmax, 1);
+  start(&wanted);
+  run_steps(softmax, STEPS);
+  assert_int_equal(raise(SIGUSR2), 0);
+  stop();
+  assert_int_equal(steps_of("flight-1.json"), 3);
+  remove_files();
+}
+
+static void files_are_limited(void** state) {
+  leat_trace_flight_options_t wanted = options();
+  TF_Output softmax = build_softmax();
+  wanted.most_files = 1;
+  start(&wanted);
+  run_steps(softmax, 2);
+  leat_trace_flight_write("first", kit.status);
+  // The second file is asked for when the first is there.
+  for (int64_t begin = leat_clock_now_ns(); steps_of("flight-1.json") < 0;) {
+    assert_true(leat_clock_now_ns() - begin < INT64_C(60000000000));
+    leat_clock_sleep_ns(1000000);
+  }
+  leat_trace_flight_write("second", kit.status);
+  stop();
+  assert_int_equal(steps_of("flight-2.json"), -1);
+  remove_files();
+}
+
+static void wrong_options_are_told(void** state) {
+  static const struct {
+    const char* path;
+    int64_t steps;
+    double slow;
+    int signal;
+    const char* message;
+  } kWrong[] = {{"", 0, 0, 0, "path has 0 bytes"},
+                {NULL, 0, 0, 0, "path has 0 bytes"},
+                {"x", -1, 0, 0, "steps is -1, must be 0 to 4096"},
+                {"x", 4097, 0, 0, "steps is 4097, must be 0 to 4096"},
+                {"x", 0, 0.5, 0, "slow_factor is 0.5, must be 0 or at least 1"},
+                {"x", 0, 0, SIGKILL, "signal is 9, must be one that a process can handle"}};
+  for (size_t i = 0; i < sizeof kWrong / sizeof *kWrong; ++i) {
+    leat_trace_flight_options_t wanted = options();
+    wanted.path = kWrong[i].path;
+    wanted.steps = kWrong[i].steps;
+    wanted.slow_factor = kWrong[i].slow;
+    wanted.signal = kWrong[i].signal;
+    leat_trace_flight_start(&wanted, kit.status);
+    assert_non_null(strstr(TF_Message(kit.status), kWrong[i].message));
+    kit_expect(kit.status, TF_INVALID_ARGUMENT);
+  }
+  leat_trace_start(0, kit.status);  // none of them left a recording behind
+  kit_expect(kit.status, TF_OK);
+  leat_trace_stop(NULL, kit.status);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(what_is_asked_for_is_written), TEST(nothing_is_written_unasked),
+      TEST(a_slow_step_is_written),       TEST(a_failure_is_written),
+      TEST(a_signal_has_the_end_written), TEST(files_are_limited),
+      TEST(wrong_options_are_told),
+  };
+  return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
+}
