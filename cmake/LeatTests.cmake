@@ -19,7 +19,8 @@ endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
-set(servers server security silence operator renamed worker_by_hand client supervisor)
+set(servers server security silence operator renamed worker_by_hand client supervisor
+  recorder)
 list(JOIN servers "|" any_server)
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")
@@ -90,7 +91,7 @@ tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|opti
 random_flow|random_graph|reader|simulated|table|transfer)_|\
 tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
-tests\\.client\\.(callable|deadline|input|interrupt|queue_runners|saver|supervisor|trace)_)")
+tests\\.client\\.(callable|deadline|flight|input|interrupt|queue_runners|saver|supervisor|trace)_)")
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)
