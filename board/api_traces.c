@@ -99,6 +99,18 @@ static void print_rows(const leat_timeline_t* timeline, leat_string_builder_t* o
   leat_string_builder_append_char(out, ']');
 }
 
+// Processes with a name are [number, name].
+static void print_processes(const leat_timeline_t* timeline, leat_string_builder_t* out) {
+  leat_string_builder_append(out, LEAT_SV(",\"processes\":["));
+  for (size_t i = 0; i < timeline->process_count; ++i) {
+    leat_string_builder_print(out, "%s[%" PRId64 ",", i ? "," : "",
+                              timeline->processes[i].number);
+    board_json_string(out, timeline->processes[i].name);
+    leat_string_builder_append_char(out, ']');
+  }
+  leat_string_builder_append_char(out, ']');
+}
+
 // [op, node, kind, slices, total, the longest: row, depth, slice, begin, end]
 static void print_names(const board_stored_trace_t* trace, leat_string_builder_t* out) {
   const leat_timeline_t* timeline = trace->timeline;
@@ -150,6 +162,7 @@ leat_status_t board_api_trace(board_api_t* api, const board_request_t* request,
                             timeline->damaged);
   print_words("kinds", kind_word, LEAT_SPAN_KINDS, out);
   print_words("causes", cause_word, LEAT_DELAY_CAUSES, out);
+  print_processes(timeline, out);
   print_rows(timeline, out);
   print_names(trace, out);
   print_steps(trace->delays, out);

@@ -2,6 +2,7 @@
 // each address is asked for it and for what it does not have.
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "board/test_scene.h"
 #include "board/trace_store.h"
 #include "formats/wire/wire.h"
@@ -45,16 +46,26 @@ static void recordings_are_listed(void** state) {
   start();
   LEAT_EXPECT_OK(leat_file_make_directories(fs, test_path("deep")));
   test_write_file("notes.txt", "x", 1);
+  test_write_file("other.json", "{\"a\":1}", 7);
+  write_recording(test_path("deep/z.json"));
   assert_int_equal(symlink(test_path(FILE_NAME), test_path("link.perfetto-trace")), 0);
   test_write_file("deep/leat-2.perfetto-trace", "", 0);
   assert_int_equal(scene_ask("/data/leat/traces", ""), 200);
   scene_expect("[{\"name\":\"deep/leat-2.perfetto-trace\",\"bytes\":0,");
   scene_expect(",{\"name\":\"" FILE_NAME "\",\"bytes\":");
+  scene_expect(",{\"name\":\"deep/z.json\",\"bytes\":");
+  assert_null(strstr(scene.body, "other"));
   assert_null(strstr(scene.body, "notes"));
   assert_null(strstr(scene.body, "link"));
   assert_int_equal(scene_ask("/data/leat/trace", "file=deep/leat-2.perfetto-trace"), 200);
   scene_expect("{\"length\":0,\"slices\":0,");
+  // The same recording in the other format, whose processes have names.
+  assert_int_equal(scene_ask("/data/leat/trace", "file=deep/z.json"), 200);
+  scene_expect("{\"length\":11000,\"slices\":8,\"damaged\":0,");
+  scene_expect("\"processes\":[[");
+  assert_int_equal(scene_ask("/data/leat/trace", "file=other.json"), 400);
   stop();
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("deep/z.json")));
   LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("deep/leat-2.perfetto-trace")));
   LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("deep")));
 }
@@ -97,6 +108,100 @@ static void a_window_has_what_is_seen(void** state) {
                              "file=" FILE_NAME "&begin=-9000000000000000000&end="
                              "9000000000000000000&first=-5"), 200);
   assert_int_equal(leat_wire_load32(scene.body + 4), 4);
+  stop();
+}
+
+// A recording whose windows can be told by hand. Of the first thread the outer lane, from the
+// recording's beginning: 0-10 a, 20-30 b, 50-55 c, 150-400 d, 450-460 a, 500 b; within d 150 c and
+// 200-300 a. The second thread: 100-500 d.
+static void write_windows(void) {
+  static const char* const kNodes[] = {"a", "b", "c", "d"};
+  static const struct {
+    uint32_t thread, name;
+    int64_t begin, end;
+  } kSpans[] = {{0, 1, 0, 10},    {0, 2, 20, 30},   {0, 3, 50, 55},   {0, 4, 150, 400},
+                {0, 3, 150, 150}, {0, 1, 200, 300}, {0, 1, 450, 460}, {0, 2, 500, 500},
+                {1, 4, 100, 500}};
+  test_recording_t r;
+  test_recording_initialize(&r);
+  test_add_thread(&r, "main");
+  test_add_thread(&r, "pool");
+  for (int i = 0; i < 4; ++i) test_add_name(&r, kNodes[i], "Op");
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSpans); ++i) {
+    test_add_span(&r, kSpans[i].thread, 1000 + kSpans[i].begin, 1000 + kSpans[i].end,
+                  LEAT_SPAN_KERNEL, kSpans[i].name, 0);
+  }
+  test_recording_write(&r, test_path(FILE_NAME));
+  test_recording_deinitialize(&r);
+}
+
+// The window as text: a line for each lane, "row/depth", with its items, "begin-end covered count
+// name first". Names are told by their nodes.
+static const char* window_text(const char* query) {
+  static char text[2048];
+  static const char kLetters[] = "abcd";
+  char whole[256];
+  size_t size = 0;
+  snprintf(whole, sizeof whole, "file=" FILE_NAME "&%s", query);
+  assert_int_equal(scene_ask("/data/leat/trace/window", whole), 200);
+  const char* at = scene.body + 8;
+  text[0] = 0;
+  for (uint32_t lanes = leat_wire_load32(scene.body + 4); lanes > 0; --lanes) {
+    uint32_t items = leat_wire_load32(at + 8);
+    size += (size_t)snprintf(text + size, sizeof text - size, "%u/%u", leat_wire_load32(at),
+                             leat_wire_load32(at + 4));
+    for (at += 16; items > 0; --items, at += 40) {
+      double numbers[3];
+      memcpy(numbers, at, sizeof numbers);
+      const uint32_t name = leat_wire_load32(at + 28);
+      assert_true(name < 4);
+      size += (size_t)snprintf(text + size, sizeof text - size, " | %.0f-%.0f %.0f %u %c %u",
+                               numbers[0], numbers[1], numbers[2], leat_wire_load32(at + 24),
+                               kLetters[name], leat_wire_load32(at + 32));
+      assert_true(size < sizeof text - 100);
+    }
+    size += (size_t)snprintf(text + size, sizeof text - size, "\n");
+  }
+  return text;
+}
+
+static void windows_are_what_one_tells_by_hand(void** state) {
+  static const struct {
+    const char *query, *text;
+  } kWindows[] = {
+      // All of it, in pixels of 100: what begins last begins at the very end.
+      {"pixels=5",
+       "0/0 | 0-55 25 3 a 0 | 150-400 250 1 d 3 | 450-460 10 1 a 4 | 500-500 0 1 b 5\n"
+       "0/1 | 150-150 0 1 c 0 | 200-300 100 1 a 1\n"
+       "1/0 | 100-500 400 1 d 0\n"},
+      // What begins where the window ends is not in it.
+      {"begin=410&end=450&pixels=2&rows=1", ""},
+      {"begin=410&end=451&pixels=2&rows=1", "0/0 | 450-460 10 1 a 4\n"},
+      {"begin=460&end=500&pixels=2&rows=1", ""},
+      {"begin=459&end=500&pixels=2&rows=1", "0/0 | 450-460 10 1 a 4\n"},
+      // Pixels of 50, at whose border one begins.
+      {"begin=0&end=100&pixels=2", "0/0 | 0-30 20 2 a 0 | 50-55 5 1 c 2\n"},
+      // A window that begins before the recording, and one that ends behind it, have their own
+      // pixels: of 40 and of 200.
+      {"begin=-100&end=60&pixels=4", "0/0 | 0-10 10 1 a 0 | 20-55 15 2 b 1\n"},
+      {"begin=0&end=1000&pixels=5&rows=1",
+       "0/0 | 0-55 25 3 a 0 | 150-400 250 1 d 3 | 450-500 10 2 a 4\n"
+       "0/1 | 150-150 0 1 c 0 | 200-300 100 1 a 1\n"},
+      // A lane in which nothing is seen is left out.
+      {"begin=160&end=190&pixels=3", "0/0 | 150-400 250 1 d 3\n1/0 | 100-500 400 1 d 0\n"},
+      {"begin=160&end=190&pixels=3&first=1", "1/0 | 100-500 400 1 d 0\n"},
+      {"begin=160&end=190&pixels=8192&first=1&rows=0", ""}};
+  start();
+  write_windows();
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kWindows); ++i) {
+    assert_string_equal(window_text(kWindows[i].query), kWindows[i].text);
+  }
+  assert_int_equal(scene_ask("/data/leat/trace/window", "file=" FILE_NAME "&pixels=8193"), 400);
+  // A slice that begins with the one around it lies in it all the same.
+  assert_int_equal(
+      scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=0&depth=1&slice=0"), 200);
+  scene_expect("\"begin\":150,\"end\":150,\"value\":0,\"by\":0},{\"row\":0,\"depth\":0,"
+               "\"slice\":3,");
   stop();
 }
 
@@ -161,6 +266,7 @@ int main(void) {
       cmocka_unit_test(recordings_are_listed),
       cmocka_unit_test(a_recording_is_told),
       cmocka_unit_test(a_window_has_what_is_seen),
+      cmocka_unit_test(windows_are_what_one_tells_by_hand),
       cmocka_unit_test(a_slice_is_told_with_those_around_it),
       cmocka_unit_test(delays_are_told_in_sentences),
       cmocka_unit_test(other_files_are_not_read),

@@ -2,6 +2,8 @@
 // and stays until another one is asked for or its file changes. Whoever uses one is counted, and so
 // is the store; one that was replaced lives until its last user releases it. Names come from
 // clients: only paths below the log directory without ".." that end as recordings do are opened.
+// JSON is a recording where it begins with the list of events, as ours does, since there is much
+// other JSON.
 #include "board/trace_store.h"
 
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #include "base/sync.h"
 
 #define SUFFIX LEAT_SV(".perfetto-trace")
+#define JSON_SUFFIX LEAT_SV(".json")
+#define JSON_HEAD LEAT_SV("{\"traceEvents\":[")
 #define MAX_DEPTH 16     // of directories
 #define MAX_FILES 10000  // of a list
 
@@ -52,6 +56,24 @@ typedef struct walk_s {
   size_t count, capacity;
 } walk_t;
 
+static bool has_suffix(leat_string_view_t name) {
+  return leat_string_view_ends_with(name, SUFFIX) || leat_string_view_ends_with(name, JSON_SUFFIX);
+}
+
+// Whether a file with one of the two endings can be a recording.
+static bool is_recording(leat_string_view_t name, const char* path) {
+  char head[sizeof "{\"traceEvents\":["];
+  leat_file_t* file = NULL;
+  size_t got = 0;
+  if (!leat_string_view_ends_with(name, JSON_SUFFIX)) return has_suffix(name);
+  leat_status_t status = leat_file_open(leat_file_system_default(), path, LEAT_FILE_READ,
+                                        leat_allocator_system(), &file);
+  if (!status) status = file->vtable->read_at(file, 0, head, JSON_HEAD.size, &got);
+  leat_status_free(status);
+  leat_status_free(leat_file_close(file));
+  return !status && leat_string_view_equal(leat_string_view_make(head, got), JSON_HEAD);
+}
+
 static leat_status_t visit(void* data, const char* name) {
   walk_t* walk = data;
   leat_file_system_t* fs = leat_file_system_default();
@@ -73,7 +95,7 @@ static leat_status_t visit(void* data, const char* name) {
     --walk->depth;
     walk->directory = outer;
   }
-  if (!S_ISREG(entry.st_mode) || !leat_string_view_ends_with(below, SUFFIX)) {
+  if (!S_ISREG(entry.st_mode) || !has_suffix(below) || !is_recording(below, path.data)) {
     return leat_ok_status();
   }
   leat_status_t status = fs->vtable->stat(fs, path.data, &file);
@@ -107,7 +129,7 @@ leat_status_t board_trace_store_list(const char* logdir, leat_arena_t* arena,
 
 // Whether a client may ask for the file: a relative path that stays below the log directory.
 static bool is_name(leat_string_view_t name) {
-  if (!leat_string_view_ends_with(name, SUFFIX) || leat_string_view_find(name, 0) != SIZE_MAX) {
+  if (!has_suffix(name) || leat_string_view_find(name, 0) != SIZE_MAX) {
     return false;
   }
   for (leat_string_view_t rest = name; rest.size;) {

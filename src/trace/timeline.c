@@ -17,7 +17,8 @@
 
 struct leat_timeline_builder_s {
   leat_timeline_t* timeline;
-  size_t row_capacity, name_capacity, node_capacity, clock_capacity;
+  size_t row_capacity, name_capacity, node_capacity, clock_capacity,
+      process_capacity;
   leat_word_map_t rows;        // indices, by uuid
   leat_string_map_t names;     // indices, by kind, op and node
   leat_string_builder_t key;   // of the name that is looked up
@@ -114,6 +115,7 @@ void leat_timeline_free(leat_timeline_t* timeline) {
   leat_allocator_free(a, timeline->rows);
   leat_allocator_free(a, timeline->names);
   leat_allocator_free(a, timeline->nodes);
+  leat_allocator_free(a, timeline->processes);
   leat_allocator_free(a, timeline->clocks);
   leat_arena_deinitialize(&timeline->arena);
   leat_allocator_free(a, timeline);
@@ -293,6 +295,17 @@ leat_status_t leat_timeline_builder_node(leat_timeline_builder_t* builder,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&timeline->arena, node->producer_count + 1, &copy.producers));
   for (uint32_t i = 0; i < node->producer_count; ++i) copy.producers[i] = node->producers[i];
   timeline->nodes[timeline->node_count++] = copy;
+  return leat_ok_status();
+}
+
+leat_status_t leat_timeline_builder_process(leat_timeline_builder_t* builder, int64_t number,
+                                            leat_string_view_t name) {
+  leat_timeline_t* timeline = builder->timeline;
+  leat_timeline_process_t process = {.number = number};
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->process_count + 1,
+                                 &timeline->processes, &builder->process_capacity));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, name, &process.name));
+  timeline->processes[timeline->process_count++] = process;
   return leat_ok_status();
 }
 

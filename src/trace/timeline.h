@@ -46,6 +46,12 @@ typedef struct leat_timeline_clock_s {
   int64_t process, offset_ns, drift_ppb, residual_ns;
 } leat_timeline_clock_t;
 
+// A process that the file names.
+typedef struct leat_timeline_process_s {
+  int64_t number;
+  leat_string_view_t name;
+} leat_timeline_process_t;
+
 typedef struct leat_slice_s {
   int64_t begin_ns, end_ns;
   int64_t covered_ns;  // by the slices of the lane before this one
@@ -77,6 +83,8 @@ typedef struct leat_timeline_s {
   size_t name_count;
   leat_timeline_node_t* nodes;
   size_t node_count;
+  leat_timeline_process_t* processes;
+  size_t process_count;
   leat_timeline_clock_t* clocks;
   size_t clock_count;
   size_t slice_count;
@@ -156,6 +164,10 @@ void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_r
 // Adds a node behind the others of its graph. All of it is copied.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_node(leat_timeline_builder_t* builder,
                                                        const leat_timeline_node_t* node);
+// Names a process. The name is copied.
+LEAT_MUST_USE leat_status_t leat_timeline_builder_process(leat_timeline_builder_t* builder,
+                                                          int64_t number,
+                                                          leat_string_view_t name);
 LEAT_MUST_USE leat_status_t leat_timeline_builder_clock(leat_timeline_builder_t* builder,
                                                         const leat_timeline_clock_t* clock);
 void leat_timeline_builder_add_damage(leat_timeline_builder_t* builder);

@@ -328,6 +328,9 @@ static leat_status_t put_event(reader_t* reader, const event_t* event) {
     LEAT_RETURN_IF_ERROR(find_row(reader, event, &row));
     return leat_timeline_builder_copy(reader->builder, event->given_name, &row->name);
   }
+  if (leat_string_view_equals(event->name, "process_name")) {
+    return leat_timeline_builder_process(reader->builder, event->process, event->given_name);
+  }
   if (leat_string_view_equals(event->name, "leat_graph_node")) {
     const leat_timeline_node_t node = {graph_of(event), event->node, reader->producers,
                                        event->producer_count};
@@ -487,8 +490,13 @@ leat_status_t leat_timeline_read_chrome(leat_file_t* file, leat_timeline_builder
   reader_t reader = {.builder = builder, .file = file};
   leat_status_t status =
       leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
-  if (!status) status = LEAT_ALLOCATE(a, MAX_EVENT_BYTES, &reader.texts);
-  if (!status) status = LEAT_ALLOCATE(a, MAX_PRODUCERS, &reader.producers);
+  if (!status) {
+    status = leat_allocator_allocate_uninitialized(a, 16, MAX_EVENT_BYTES, (void**)&reader.texts);
+  }
+  if (!status) {
+    status = leat_allocator_allocate_uninitialized(a, 16, MAX_PRODUCERS * sizeof(uint32_t),
+                                                   (void**)&reader.producers);
+  }
   if (!status) status = read_events(&reader);
   if (!status) status = tell_spans(&reader);
   leat_allocator_free(a, reader.spans);

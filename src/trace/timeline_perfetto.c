@@ -199,6 +199,17 @@ static bool read_thread(leat_string_view_t message, track_t* out_track) {
   return !walk.is_malformed;
 }
 
+static bool read_process(leat_string_view_t message, track_t* out_track) {
+  walk_t walk = walk_from(message);
+  while (next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(1): out_track->process = walk.value; break;
+      case BYTES(6): out_track->name = walk.bytes; break;
+    }
+  }
+  return !walk.is_malformed;
+}
+
 static bool read_track(leat_string_view_t message, track_t* out_track) {
   walk_t walk = walk_from(message);
   bool ok = true;
@@ -206,7 +217,7 @@ static bool read_track(leat_string_view_t message, track_t* out_track) {
     switch (walk.tag) {
       case NUMBER(1): out_track->uuid = walk.value; break;
       case BYTES(2): out_track->name = walk.bytes; break;
-      case BYTES(3): out_track->is_process = true; break;
+      case BYTES(3): ok = out_track->is_process = read_process(walk.bytes, out_track); break;
       case BYTES(4): ok = read_thread(walk.bytes, out_track); break;
       case NUMBER(5): out_track->parent = walk.value; break;
     }
@@ -216,7 +227,11 @@ static bool read_track(leat_string_view_t message, track_t* out_track) {
 
 static leat_status_t put_track(reader_t* reader, const track_t* track) {
   leat_timeline_row_t* row;
-  if (track->is_process) return leat_ok_status();
+  if (track->is_process) {
+    return track->name.size ? leat_timeline_builder_process(
+                                  reader->builder, (int64_t)track->process, track->name)
+                            : leat_ok_status();
+  }
   LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, track->uuid, &row));
   // The number of the row of a process, which those below it name, has the process's in its upper
   // half.
@@ -310,7 +325,10 @@ leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_build
   reader_t reader = {.file = file, .builder = builder};
   leat_status_t status =
       leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
-  if (!status) status = LEAT_ALLOCATE(a, MAX_PRODUCERS, &reader.producers);
+  if (!status) {
+    status = leat_allocator_allocate_uninitialized(a, 16, MAX_PRODUCERS * sizeof(uint32_t),
+                                                   (void**)&reader.producers);
+  }
   if (!status) status = read_packets(&reader);
   leat_allocator_free(a, reader.producers);
   leat_allocator_free(a, reader.window);

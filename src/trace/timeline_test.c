@@ -229,7 +229,7 @@ static void json_may_end_anywhere(void** state) {
   test_recording_deinitialize(&recording);
   LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), "whole.json",
                                     leat_allocator_system(), &bytes, &size));
-  for (size_t end = 1; end <= size; ++end) {
+  for (size_t end = 1; end <= size; end += end < sizeof kHead || end + 100 > size ? 1 : 3) {
     leat_timeline_t* timeline;
     scratch_write_file("part.json", bytes, end);
     leat_status_t status =
@@ -298,6 +298,9 @@ static void parts_are_told_apart(void** state) {
   assert_int_equal(timeline->node_count, 4);
   assert_int_equal(timeline->nodes[0].graph, (uint64_t)5 << 32 | 1);
   assert_int_equal(timeline->nodes[2].graph, (uint64_t)6 << 32 | 1);
+  assert_int_equal(timeline->process_count, 2);
+  assert_int_equal(timeline->processes[1].number, 6);
+  assert_true(leat_string_view_equals(timeline->processes[1].name, "/job:ps/task:1"));
   assert_int_equal(timeline->clock_count, 2);
   assert_int_equal(timeline->clocks[1].process, 6);
   assert_int_equal(timeline->clocks[1].offset_ns, 500);

@@ -136,6 +136,30 @@ static void the_doctor_finds_servers(void** state) {
   end_server(&served);
 }
 
+// The program's own recording stands behind the server's in the file.
+static void a_cluster_is_traced(void** state) {
+  served_t served = start_server(NULL);
+  scratch_write_text("g.pbtxt",
+                     "node { name: 'n' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }\n"
+                     "  attr { key: 'value' value { tensor { dtype: DT_INT32\n"
+                     "    tensor_shape { dim { size: 1 } } int_val: 3 } } } }\n"
+                     "node { name: 'r' op: 'RandomUniform' input: 'n'\n"
+                     "  attr { key: 'T' value { type: DT_INT32 } }\n"
+                     "  attr { key: 'dtype' value { type: DT_FLOAT } } }");
+  tool_expect_part(0, "clock ahead by",
+                   "trace --cluster 'ps=localhost:%d' --out idle.perfetto-trace --seconds 1",
+                   served.port);
+  tool_expect_part(0, "The recording is in both.perfetto-trace",
+                   "trace --cluster 'ps=localhost:%d' --out both.perfetto-trace -- "
+                   "\"$LEAT_BUILD_DIR\"/bin/leat run g.pbtxt --fetch r", served.port);
+  tool_expect_part(0, "1 of 1 steps are alike", "trace --report both.perfetto-trace");
+  assert_false(scratch_has("both.perfetto-trace.program"));
+  tool_expect_part(3, "The recording is in failed.perfetto-trace",
+                   "trace --cluster 'ps=localhost:%d' --out failed.perfetto-trace -- "
+                   "sh -c 'exit 3'", served.port);
+  end_server(&served);
+}
+
 static void arguments_are_checked(void** state) {
   tool_expect_part(2, "is no number",
                    "server --cluster ps=localhost:1 --job ps --heartbeat soon");
@@ -161,6 +185,7 @@ int main(void) {
       TEST(a_server_has_a_status_page),
       TEST(a_status_page_may_have_a_token),
       TEST(the_doctor_finds_servers),
+      TEST(a_cluster_is_traced),
       TEST(arguments_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

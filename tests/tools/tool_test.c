@@ -215,6 +215,24 @@ static void test_trace(void** state) {
   tool_expect_part(0, "3", "trace --out run.perfetto-trace -- \"$LEAT_BUILD_DIR\"/bin/leat "
                    "run g.pbtxt --fetch y --feed x=[1,2]");
   tool_expect_part(0, "What a step would gain", "trace --report run.perfetto-trace");
+  tool_expect_part(0, "3", "trace --out run.json -- \"$LEAT_BUILD_DIR\"/bin/leat "
+                   "run g.pbtxt --fetch y --feed x=[1,2]");
+  tool_expect_part(0, "What a step would gain", "trace --report run.json");
+  // A step without its feed fails, and is written; one that succeeds is not.
+  tool_expect_part(0, "3", "trace --flight 'failure steps=5' --out step-%%n.flight -- "
+                   "\"$LEAT_BUILD_DIR\"/bin/leat run g.pbtxt --fetch y --feed x=[1,2]");
+  assert_false(scratch_has("step-1.flight"));
+  tool_expect_part(1, "", "trace --flight 'failure steps=5' --out step-%%n.flight -- "
+                   "\"$LEAT_BUILD_DIR\"/bin/leat run g.pbtxt --fetch y");
+  assert_true(scratch_has("step-1.flight"));
+  tool_expect_part(0, "3", "trace --flight nonsense -- \"$LEAT_BUILD_DIR\"/bin/leat run g.pbtxt "
+                   "--fetch y --feed x=[1,2]");
+  tool_expect_part(2, "--cluster is 'nonsense'", "trace --cluster nonsense");
+  tool_expect_part(2, "--seconds is '0', must be a whole number",
+                   "trace --cluster a=b:1 --seconds 0");
+  tool_expect_part(2, "cannot be had with --cluster", "trace --cluster a=b:1 --flight slow=2");
+  tool_expect_part(1, "no task of the cluster can be recorded",
+                   "trace --cluster 'ps=localhost:1' --seconds 1");
   tool_expect_part(1, "'g.pbtxt': the bytes at 0 are no packet", "trace --report g.pbtxt");
   tool_expect_part(2, "which program is to be recorded?", "trace --out step.json");
   tool_expect_part(2, "must be a whole number", "trace --megabytes 1.5 -- true");
