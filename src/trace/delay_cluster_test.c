@@ -258,6 +258,80 @@ static void a_branch_in_the_way_is_told_with_its_gain(void** state) {
   leat_timeline_free(timeline);
 }
 
+// With a left branch that is much longer than the right one, the step would not gain more than the
+// whole right one takes, if that ran on another thread.
+static void a_gain_is_limited_by_the_other_branch(void** state) {
+  static program_t program;
+  const plant_t plant = {.kind = PLANT_WORKER, .kernel = LEFT_A, .step = -1, .ns = 1000 * US};
+  leat_timeline_t* timeline = make(&program, 2, plant);
+  leat_delays_t* delays;
+  leat_arena_t arena;
+  leat_delay_t* list;
+  size_t count;
+  bool is_there = false;
+  LEAT_EXPECT_OK(leat_delays_find(timeline, &delays));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_delays_of_group(delays, delays->main_group, &arena, &list, &count));
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i].cause != LEAT_DELAY_TURN) continue;
+    const int64_t right_ns = program.lengths[RIGHT_A] + program.lengths[RIGHT_B];
+    assert_true(list[i].total_ns < 1100 * US);
+    assert_in_range(list[i].gain_ns, 1, right_ns * 3 / 2);
+    is_there = true;
+  }
+  assert_true(is_there);
+  leat_arena_deinitialize(&arena);
+  leat_delays_free(delays);
+  leat_timeline_free(timeline);
+}
+
+// The recording says that thread 101 ended the wait: the worker's, and not the server's of that
+// number, which ended something later.
+static void threads_of_other_processes_are_others(void** state) {
+  test_recording_t worker, server;
+  leat_string_builder_t file;
+  leat_timeline_t* timeline;
+  leat_delays_t* delays;
+  leat_arena_t arena;
+  leat_path_piece_t* pieces;
+  size_t count;
+  bool is_followed = false;
+  test_recording_initialize(&worker);
+  test_recording_initialize(&server);
+  for (int i = 0; i < 2; ++i) {
+    test_add_thread(&worker, "worker");
+    test_add_thread(&server, "server");
+  }
+  const uint32_t mul = test_add_name(&worker, "mul", "MatMul");
+  const uint32_t add_n = test_add_name(&server, "add", "AddN");
+  test_add_span(&worker, 0, 1000, 9000, LEAT_SPAN_STEP, 0, 1);
+  test_add_span(&worker, 0, 2000, 8500, LEAT_SPAN_WAIT, 0, 101);
+  test_add_span(&worker, 1, 2000, 7000, LEAT_SPAN_TASK, 0, 100);
+  test_add_span(&worker, 1, 2100, 6900, LEAT_SPAN_KERNEL, mul, 0);
+  test_add_span(&server, 1, 2000, 8000, LEAT_SPAN_TASK, 0, 100);
+  test_add_span(&server, 1, 2100, 7900, LEAT_SPAN_KERNEL, add_n, 0);
+  leat_string_builder_initialize(leat_allocator_system(), &file);
+  test_recording_append(&server, 2, &file);
+  test_recording_append(&worker, 1, &file);
+  scratch_write_file("threads.perfetto-trace", file.data, file.size);
+  leat_string_builder_deinitialize(&file);
+  test_recording_deinitialize(&worker);
+  test_recording_deinitialize(&server);
+  LEAT_EXPECT_OK(
+      leat_timeline_read(leat_file_system_posix(), "threads.perfetto-trace", &timeline));
+  LEAT_EXPECT_OK(leat_delays_find(timeline, &delays));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_delays_path(delays, 0, &arena, &pieces, &count));
+  for (size_t i = 0; i < count; ++i) {
+    assert_int_equal(timeline->rows[pieces[i].row]->process, 1);
+    is_followed |= pieces[i].cause == LEAT_DELAY_COMPUTE;
+  }
+  assert_true(is_followed);
+  leat_arena_deinitialize(&arena);
+  leat_delays_free(delays);
+  leat_timeline_free(timeline);
+}
+
 // The pieces of a path fill its step, in order, without a gap, over both processes.
 static void a_path_fills_its_step(void** state) {
   static program_t program;
@@ -291,6 +365,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_planted_delay_is_named_first),
       cmocka_unit_test(a_branch_in_the_way_is_told_with_its_gain),
+      cmocka_unit_test(a_gain_is_limited_by_the_other_branch),
+      cmocka_unit_test(threads_of_other_processes_are_others),
       cmocka_unit_test(a_path_fills_its_step),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);

@@ -231,7 +231,11 @@ static void files_are_limited(void** state) {
     assert_true(leat_clock_now_ns() - begin < INT64_C(60000000000));
     leat_clock_sleep_ns(1000000);
   }
-  leat_trace_flight_write("second", kit.status);
+  // While the first is being written none is asked for, so it is tried for a while.
+  for (int i = 0; i < 20; ++i) {
+    leat_trace_flight_write("second", kit.status);
+    leat_clock_sleep_ns(5000000);
+  }
   stop();
   assert_int_equal(steps_of("flight-2.json"), -1);
   remove_files();
