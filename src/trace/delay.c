@@ -46,7 +46,8 @@ static leat_status_t join_names(finder_t* finder) {
 }
 
 // The first and the last kernel of a step by number, which do not depend on the order in which they
-// ran.
+// ran. Where these are of graphs, which only one process runs, steps are alike on whatever thread:
+// a server runs those of a client on many. Else they must be of one thread, |row|.
 typedef struct signature_s {
   uint32_t row, least, most;
 } signature_t;
@@ -63,6 +64,9 @@ static signature_t signature_of(const leat_timeline_t* timeline, const leat_step
       signature.least = LEAT_MIN(signature.least, name);
       signature.most = LEAT_MAX(signature.most, name);
     }
+  }
+  if (signature.least != UINT32_MAX && timeline->names[signature.least].graph) {
+    signature.row = UINT32_MAX;
   }
   return signature;
 }

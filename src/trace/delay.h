@@ -15,8 +15,9 @@
 // one, the way leads to that thread. Else the last that ended before somebody woke is taken for its
 // reason, which is wrong where steps that have nothing to do with each other run at the same time.
 //
-// Steps are compared with those that are alike: of one thread, with the same first and last
-// kernels. A cause counts in a step by how much longer it took than in the median of these.
+// Steps are compared with those that are alike: with the same first and last kernels, and where the
+// recording does not have the graphs, of one thread. A cause counts in a step by how much longer it
+// took than in the median of these.
 #ifndef LEAT_TRACE_DELAY_H_
 #define LEAT_TRACE_DELAY_H_
 

@@ -285,6 +285,34 @@ static void a_gain_is_limited_by_the_other_branch(void** state) {
   leat_timeline_free(timeline);
 }
 
+// A server runs the steps of a client on whichever thread is free.
+static void steps_of_one_graph_are_alike_on_all_threads(void** state) {
+  static const int kNone[][2] = {{-1, 0}};
+  test_recording_t r;
+  leat_delays_t* delays;
+  leat_string_builder_t report;
+  test_recording_initialize(&r);
+  for (int i = 0; i < 2; ++i) test_add_thread(&r, "rpc");
+  test_add_name(&r, "mul", "MatMul");
+  test_add_graph(&r, 1, 1, kNone);
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t begin = 1000 + i * 1000;
+    test_add_span(&r, (uint32_t)(i % 2), begin, begin + 300 + i, LEAT_SPAN_STEP, 0, i);
+    test_add_span(&r, (uint32_t)(i % 2), begin + 10, begin + 290, LEAT_SPAN_KERNEL, 1, 0);
+  }
+  leat_timeline_t* timeline = test_recording_read_back(&r, "alike.perfetto-trace");
+  test_recording_deinitialize(&r);
+  LEAT_EXPECT_OK(leat_delays_find(timeline, &delays));
+  assert_int_equal(delays->group_count, 1);
+  leat_string_builder_initialize(leat_allocator_system(), &report);
+  LEAT_EXPECT_OK(leat_delays_report(delays, &report));
+  assert_non_null(strstr(report.data, "6 of 6 steps are alike and took the most time, on 2 "
+                                      "threads, the slowest on thread 101 (rpc)."));
+  leat_string_builder_deinitialize(&report);
+  leat_delays_free(delays);
+  leat_timeline_free(timeline);
+}
+
 // The recording says that thread 101 ended the wait: the worker's, and not the server's of that
 // number, which ended something later.
 static void threads_of_other_processes_are_others(void** state) {
@@ -367,6 +395,7 @@ int main(void) {
       cmocka_unit_test(a_branch_in_the_way_is_told_with_its_gain),
       cmocka_unit_test(a_gain_is_limited_by_the_other_branch),
       cmocka_unit_test(threads_of_other_processes_are_others),
+      cmocka_unit_test(steps_of_one_graph_are_alike_on_all_threads),
       cmocka_unit_test(a_path_fills_its_step),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);

@@ -4,6 +4,7 @@
 #include "trace/delay.h"
 
 #define LINES 8  // of a list
+#define MAX_COUNTED 64  // threads
 
 const char* leat_delay_cause_name(leat_delay_cause_t cause) {
   static const char* const kNames[LEAT_DELAY_CAUSES] = {
@@ -144,6 +145,19 @@ static void print_list(const leat_delays_t* delays, const leat_delay_t* list, si
   if (count > LINES) leat_string_builder_print(out, "  and %zu more\n", count - LINES);
 }
 
+// On how many rows the steps of a group are, MAX_COUNTED at most.
+static size_t count_rows(const leat_delays_t* delays, size_t group) {
+  uint32_t known[MAX_COUNTED];
+  size_t count = 0;
+  for (size_t i = 0; i < delays->step_count && count < MAX_COUNTED; ++i) {
+    size_t k = 0;
+    if (delays->steps[i].group != group) continue;
+    while (k < count && known[k] != delays->steps[i].row) ++k;
+    if (k == count) known[count++] = delays->steps[i].row;
+  }
+  return count;
+}
+
 static leat_status_t print_report(const leat_delays_t* delays, leat_arena_t* arena,
                                   leat_string_builder_t* out) {
   const leat_step_group_t* group = &delays->groups[delays->main_group];
@@ -152,6 +166,8 @@ static leat_status_t print_report(const leat_delays_t* delays, leat_arena_t* are
   size_t count;
   leat_string_builder_print(out, "%zu of %zu steps are alike and took the most time, on ",
                             group->count, delays->step_count);
+  const size_t rows = count_rows(delays, delays->main_group);
+  if (rows > 1) leat_string_builder_print(out, "%zu threads, the slowest on ", rows);
   print_thread(delays->timeline, slowest->row, delays->timeline->rows[slowest->row]->thread, out);
   leat_string_builder_append(out, LEAT_SV(".\nA step takes "));
   print_time(group->median_ns, out);
