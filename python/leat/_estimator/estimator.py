@@ -7,6 +7,7 @@ that hooks, recovery and the work of several tasks are those of tf.train.
 """
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import tempfile
@@ -27,6 +28,7 @@ from leat._train.hook import SessionRunHook
 _MODEL_FN_ARGUMENTS = ('features', 'labels', 'mode', 'params', 'config')
 _MAY_BE_OVERRIDDEN = ('_create_and_assert_global_step', '_tf_api_names', '_estimator_api_names',
                       '_call_input_fn', '_create_global_step')
+_IS_OWN = '_is_own_kind'   # of the classes of this package, which may override what they need
 
 
 def _check_model_fn(model_fn, params):
@@ -91,6 +93,11 @@ def _device_function(config):
                                       merge_devices=True, cluster=config.cluster_spec)
 
 
+def _replica(strategy):
+  """The `with` in which a model function is the one replica of a strategy; None: of none."""
+  return contextlib.nullcontext() if strategy is None else strategy.replica()
+
+
 @export('estimator.Estimator')
 class Estimator:
   """A model that is trained, evaluated and used. model_fn(features, labels, mode, params, config),
@@ -117,6 +124,8 @@ class Estimator:
     for cls in type(self).__mro__:
       if cls is Estimator:
         return
+      if _IS_OWN in cls.__dict__:
+        continue
       overridden = sorted(names & set(cls.__dict__))
       if overridden:
         raise ValueError('Subclasses of Estimator cannot override members of Estimator. %s does '
@@ -236,7 +245,8 @@ class Estimator:
       step = self._create_and_assert_global_step(graph)
       steps.global_step_read(graph)
       features, labels, input_hooks = self._inputs(input_fn, ModeKeys.TRAIN)
-      spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
+      with _replica(self._config.train_distribute):
+        spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
       return self._train_with_spec(spec, hooks + input_hooks, step, listeners)
 
   def _train_with_spec(self, spec, worker_hooks, step, listeners):
@@ -306,7 +316,8 @@ class Estimator:
     with graph.as_default(), graph.device(self._device_fn):
       step = self._create_and_assert_global_step(graph)
       features, labels, input_hooks = self._inputs(input_fn, ModeKeys.EVAL)
-      spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+      with _replica(self._config.eval_distribute):
+        spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
       update, values = _metrics_of(spec, step)
       results = evaluate_once(
           path, master=self._config.evaluation_master, scaffold=spec.scaffold, eval_ops=update,

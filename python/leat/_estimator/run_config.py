@@ -34,7 +34,6 @@ _RULES = (
     ('device_fn', lambda f: callable(f) and arguments.names(f) == ('op',),
      'device_fn must be callable with exactly one argument "op".'),
     ('protocol', lambda p: p in ('grpc', 'grpc+verbs'), 'protocol should be grpc or grpc+verbs'))
-_DISTRIBUTION = ('train_distribute', 'eval_distribute', 'experimental_distribute')
 PROPERTIES = ('model_dir', 'tf_random_seed', 'save_summary_steps', 'save_checkpoints_steps',
                'save_checkpoints_secs', 'session_config', 'keep_checkpoint_max',
                'keep_checkpoint_every_n_hours', 'log_step_count_steps', 'train_distribute',
@@ -46,9 +45,10 @@ def check(values):
     value = values.get(name)
     if value is not None and not rule(value):
       raise ValueError('%s, is %r' % (words, value))
-  for name in _DISTRIBUTION:
-    if values.get(name) is not None:
-      raise NotImplementedError('%s: distribution strategies are not available' % name)
+  for name in ('train_distribute', 'eval_distribute'):
+    value = values.get(name)
+    if value is not None and getattr(value, 'num_replicas_in_sync', None) != 1:
+      raise ValueError('%s is %r, must be a tf.distribute.Strategy of one replica' % (name, value))
 
 
 # ---- The cluster --------------------------------------------------------------------------------
@@ -136,6 +136,10 @@ class RunConfig:
     self._init_cluster(environment, cluster_spec)
     values = locals()
     self._values = {name: values[name] for name in PROPERTIES}
+    for side in ('train', 'eval'):   # experimental_distribute says both at once
+      chosen = getattr(experimental_distribute, side + '_distribute', None)
+      if chosen is not None:
+        self._values[side + '_distribute'] = chosen
     self._values['model_dir'] = self._model_dir(environment, model_dir)
     if session_config is None and self._cluster_spec:
       self._values['session_config'] = default_session_config(self._task_type, self._task_id)

@@ -147,12 +147,34 @@ def disable_v2_behavior():
   """There is none."""
 
 
+_resource_variables = [False]   # the kind of variables for which no use_resource is said
+
+
+@export('enable_resource_variables')
+def enable_resource_variables():
+  """Variables are behind handles from now on, unless `use_resource` says otherwise."""
+  _resource_variables[0] = True
+
+
 @export('disable_resource_variables')
 def disable_resource_variables():
-  """Variables are references unless `use_resource` asks for the other kind."""
+  """Variables are references, as from the start, unless `use_resource` says otherwise."""
+  _resource_variables[0] = False
 
 
-@export('set_random_seed', 'random.set_random_seed')
+@export('resource_variables_enabled')
+def resource_variables_enabled():
+  """Whether variables are behind handles where `use_resource` does not say."""
+  return _resource_variables[0]
+
+
+@export('executing_eagerly_outside_functions')
+def executing_eagerly_outside_functions():
+  """Leat runs graphs only."""
+  return False
+
+
+@export('set_random_seed', 'random.set_random_seed', 'random.set_seed')
 def set_random_seed(seed):
   """Sets the seed of the default graph, from which the seeds of its random operations follow. It
   holds for operations that are added afterwards: the same program gives the same numbers at each

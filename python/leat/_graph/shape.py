@@ -160,6 +160,7 @@ class Dimension:
     return Dimension, (self._value,)
 
 
+@export('python.framework.tensor_shape.as_dimension')
 def as_dimension(value):
   return value if isinstance(value, Dimension) else Dimension(value)
 
@@ -401,5 +402,33 @@ class TensorShape:
     return TensorShape, (self._dims,)
 
 
+@export('python.framework.tensor_shape.as_shape')
 def as_shape(shape):
   return shape if isinstance(shape, TensorShape) else TensorShape(shape)
+
+
+@export('python.framework.tensor_shape.unknown_shape')
+def unknown_shape(rank=None, ndims=None, **kwargs):
+  """The shape of which nothing is known, or the rank alone."""
+  if kwargs:
+    raise TypeError('Unknown argument: %s' % sorted(kwargs))
+  rank = ndims if rank is None else rank
+  return TensorShape(None if rank is None else [None] * rank)
+
+
+@export('python.framework.tensor_shape.scalar')
+def scalar():
+  """The shape of a single value."""
+  return TensorShape([])
+
+
+@export('python.framework.tensor_shape.vector')
+def vector(length):
+  """The shape of a vector."""
+  return TensorShape([length])
+
+
+@export('python.framework.tensor_shape.matrix')
+def matrix(rows, cols):
+  """The shape of a matrix."""
+  return TensorShape([rows, cols])

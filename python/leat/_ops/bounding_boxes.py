@@ -171,6 +171,12 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
                   rates=rates, padding=padding)
 
 
+@export('image.extract_patches')
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+  """extract_image_patches with the order of arguments of TensorFlow 2."""
+  return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
 @export('image.extract_glimpse')
 def extract_glimpse(input, size, offsets, centered=True, normalized=True, uniform_noise=True,
                     name=None):

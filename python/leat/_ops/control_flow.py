@@ -421,3 +421,30 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name='case'
       return function()
     with control_dependencies([_at_most(predicates, 1, 'Input error: exclusive=True')]):
       return function()
+
+
+@export('switch_case')
+def switch_case(branch_index, branch_fns, default=None, name='switch_case'):
+  """What the function with that number gives, of a list of functions or a list or dict of (number,
+  function); `default`, or the function with the largest number, where there is none."""
+  from leat._ops import math
+  pairs = list(branch_fns.items()) if isinstance(branch_fns, dict) else [
+      f if isinstance(f, (list, tuple)) else (n, f) for n, f in enumerate(branch_fns)]
+  if not pairs:
+    raise ValueError('Argument `branch_fns` should not be empty.')
+  for number, function in pairs:
+    if not isinstance(number, int) or not callable(function):
+      raise TypeError('branch_fns must be callables or (int, callable), has (%r, %r)' % (
+          number, function))
+  if len({n for n, _ in pairs}) != len(pairs):
+    raise ValueError('branch_fns has a number twice: %s' % sorted(n for n, _ in pairs))
+  pairs.sort(key=lambda pair: pair[0])
+  with name_scope(name, 'switch_case', [branch_index]):
+    index = convert(branch_index, 'int32', 'branch_index')
+    function = default
+    if function is None:
+      function = pairs.pop()[1]
+    for number, action in reversed(pairs):
+      function = functools.partial(cond, math.equal(index, number), true_fn=action,
+                                   false_fn=function)
+    return function()

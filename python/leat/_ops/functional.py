@@ -39,6 +39,10 @@ class _Elements:
     """The structure of the slices there."""
     return nest.pack_sequence_as(self._structure, [a.read(index) for a in self._arrays])
 
+  def packed(self, slices):
+    """The structure of other tensors."""
+    return nest.pack_sequence_as(self._structure, slices)
+
   def joined(self, arrays):
     """Each TensorArray as a tensor with as many slices as there are elements."""
     found = []
@@ -141,3 +145,37 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
                               parallel_iterations=parallel_iterations, back_prop=back_prop,
                               swap_memory=swap_memory, maximum_iterations=elements.count)
     return nest.pack_sequence_as(like, elements.joined(arrays))
+
+
+@export('vectorized_map')
+def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+  """fn of each slice, stacked, as map_fn does it, but fn may give any structure of tensors. The
+  slices are handled one after the other by a loop of the graph; nothing is vectorized."""
+  del fallback_to_while_loop, warn
+  _check_callable(fn)
+  with name_scope('vectorized_map', values=nest.flatten(elems)):
+    elements = _Elements(elems)
+    made = []   # [structure] of what fn gives, known once it is called
+
+    def body(i, arrays):
+      result = fn(elements.read(i))
+      made.append(result)
+      items = [convert(r) for r in nest.flatten(result)]
+      return i + 1, [a.write(i, r) for a, r in zip(arrays, items)]
+    types = [t.dtype.base_dtype for t in _traced(fn, elements)]
+    arrays = [TensorArray(t, size=elements.count) for t in types]
+    _, arrays = while_loop(lambda i, _: i < elements.count, body, (constant_of(0), arrays),
+                           maximum_iterations=elements.count)
+    return nest.pack_sequence_as(made[0], elements.joined(arrays))
+
+
+def _traced(fn, elements):
+  """The tensors that fn gives for a slice, in a graph that is thrown away."""
+  from leat._graph.apply import apply_op
+  from leat._graph.function_graph import FunctionGraph
+  from leat._graph.graph import get_default_graph
+  body = FunctionGraph(get_default_graph())
+  with body.as_default():
+    slices = [apply_op('Placeholder', dtype=t.dtype.base_dtype, shape=t.get_shape()[1:])
+              for t in elements.tensors]
+    return [convert(r) for r in nest.flatten(fn(elements.packed(slices)))]

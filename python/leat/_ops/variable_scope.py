@@ -135,7 +135,7 @@ class VariableStore:
     variable = variables.Variable(
         initial_value=initial, name=name, trainable=trainable, collections=collections,
         caching_device=caching_device, dtype=kind, validate_shape=validate_shape,
-        constraint=constraint, use_resource=bool(use_resource), synchronization=synchronization,
+        constraint=constraint, use_resource=use_resource, synchronization=synchronization,
         aggregation=aggregation)
     self.variables[name] = variable
     if regularizer:

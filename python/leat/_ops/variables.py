@@ -10,7 +10,7 @@ from leat._graph import tensor as tensors
 from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import (GraphKeys, colocate_with, control_dependencies, device, init_scope,
-                               name_scope)
+                               name_scope, resource_variables_enabled)
 from leat._graph.shape import TensorShape, as_shape
 from leat._ops import initial_value as initial_value_
 from leat._ops import variable_sharing
@@ -22,6 +22,8 @@ class _VariableMeta(type):
       if use_resource is None:
         from leat._ops import variable_scope
         use_resource = variable_scope.get_variable_scope().use_resource
+        if use_resource is None:
+          use_resource = resource_variables_enabled()
       cls = ResourceVariable if use_resource else RefVariable
     return type.__call__(cls, *args, **named)
 

@@ -113,3 +113,4 @@ EXPORTS = {'logging.' + n: n for n in (
     'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL', 'log', 'debug', 'info', 'warn', 'warning', 'error',
     'fatal', 'vlog', 'flush', 'get_verbosity', 'set_verbosity', 'log_if', 'log_every_n',
     'log_first_n', 'TaskLevelStatusMessage', 'get_logger')}
+ALIASES = {'get_logger': 'logging.get_logger'}

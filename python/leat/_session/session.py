@@ -6,6 +6,7 @@ runs the step without the interpreter's lock, and puts the values into the struc
 from __future__ import annotations
 
 import collections.abc
+import sys
 import threading
 import typing
 
@@ -79,6 +80,8 @@ class BaseSession:
       target = target.decode()
     if target is not None and not isinstance(target, str):
       raise TypeError('target must be a string, but got %s' % type(target))
+    if config is None and 'leat._platform.configuration' in sys.modules:
+      config = sys.modules['leat._platform.configuration'].default()   # what tf.config has set
     if config is not None and not hasattr(config, 'allow_soft_placement'):
       raise TypeError('config must be a tf.ConfigProto, but got %s' % type(config))
     self._graph, self._target, self._config = graph, target or '', config

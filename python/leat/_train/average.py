@@ -117,7 +117,7 @@ class ExponentialMovingAverage:
       graphs.get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
       return optimizer.create_slot(var, initial, self._name)
     holds_state = var.op.type in ('Variable', 'VariableV2', 'VarHandleOp')
-    return optimizer.create_zeros_slot(var, self._name, holds_state)
+    return optimizer.create_zeros_slot(var, self._name, colocate_with_primary=holds_state)
 
   def average(self, var):
     """The variable with the average of var, or None."""

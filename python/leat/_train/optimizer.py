@@ -56,14 +56,16 @@ class Optimizer:
     compute_gradients, then apply_gradients. var_list are the variables, all trainable ones by
     default. One is added to global_step, a variable, each time. ValueError where no variable has a
     gradient."""
-    pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
-                                   colocate_gradients_with_ops, grad_loss)
+    # By their names, since a program's optimizer may take any of them as **kwargs.
+    pairs = self.compute_gradients(
+        loss, var_list=var_list, gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+        colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss)
     if not any(g is not None for g, _ in pairs):
       raise ValueError('No gradients provided for any variable, check your graph for ops that do '
-                       'not '
-                       'support gradients, between variables %s and loss %s.' % (
+                       'not support gradients, between variables %s and loss %s.' % (
                            [str(v) for _, v in pairs], loss))
-    return self.apply_gradients(pairs, global_step, name)
+    return self.apply_gradients(pairs, global_step=global_step, name=name)
 
   def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
                         colocate_gradients_with_ops=False, grad_loss=None):
@@ -279,34 +281,40 @@ def _colocated(variable):
   return colocate_with(variable.op)
 
 
-def create_slot(primary, value, name, colocate=True):
+@export('python.training.slot_creator.create_slot')
+def create_slot(primary, val, name, colocate_with_primary=True):
   """A variable named '<primary>/<name>' that training leaves alone, beside the primary one where
-  `colocate`. `value` is its initial value or a function that makes it."""
-  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
-                                                                                  colocate):
-    initial = value() if callable(value) else value
+  colocate_with_primary. `val` is its initial value or a function that makes it."""
+  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(
+      primary, colocate_with_primary):
+    initial = val() if callable(val) else val
     is_tensor = isinstance(initial, _leat.Output)
     return _slot_of(primary, name, initializer=initial,
                     dtype=(initial if is_tensor else primary).dtype.base_dtype,
                     validate_shape=not is_tensor or initial.get_shape().is_fully_defined())
 
 
-def create_slot_with_initializer(primary, initializer, shape, dtype, name, colocate=True):
+@export('python.training.slot_creator.create_slot_with_initializer')
+def create_slot_with_initializer(primary, initializer, shape, dtype, name,
+                                 colocate_with_primary=True):
   """A slot of that shape and type whose initial value the initializer makes."""
-  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(primary,
-                                                                                  colocate):
+  with variable_scope.variable_scope(None, primary.op.name + '/' + name), _beside(
+      primary, colocate_with_primary):
     return _slot_of(primary, name, initializer=initializer, dtype=dtype, shape=shape)
 
 
-def create_zeros_slot(primary, name, colocate=True):
+@export('python.training.slot_creator.create_zeros_slot')
+def create_zeros_slot(primary, name, dtype=None, colocate_with_primary=True):
   """A slot that begins with zeros, of the shape that the primary one has then."""
-  kind, shape = primary.dtype.base_dtype, primary.get_shape()
+  kind = primary.dtype.base_dtype if dtype is None else dtype
+  shape = primary.get_shape()
   if shape.is_fully_defined():
     return create_slot_with_initializer(primary, initializers.zeros_initializer(), shape, kind,
-                                        name, colocate)
+                                        name, colocate_with_primary)
   is_variable = getattr(primary, 'initial_value', None) is not None
   like = primary.initial_value if is_variable else primary
-  return create_slot(primary, lambda: array.zeros(array.shape(like), kind), name, colocate)
+  return create_slot(primary, lambda: array.zeros(array.shape(like), kind), name,
+                     colocate_with_primary)
 
 
 def _beside(primary, colocate):

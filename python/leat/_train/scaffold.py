@@ -5,6 +5,8 @@ What is made is kept in a collection of the graph, so that a second scaffold of 
 """
 from __future__ import annotations
 
+import collections
+
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
@@ -36,19 +38,48 @@ def kept(collection, make):
 # ---- Resources: tables and the like, in collections as (handle, create, is_initialized) ----------
 
 
-def _resources(*collections):
+_Resource = collections.namedtuple('_Resource', ['handle', 'create', 'is_initialized'])
+
+
+def _resources(*keys):
   graph = graphs.get_default_graph()
-  return [item for key in collections for item in graph.get_collection(key)]
+  return [item for key in keys for item in graph.get_collection(key)]
 
 
+@export('python.ops.resources.register_resource')
+def register_resource(handle, create_op, is_initialized_op, is_shared=True):
+  """Notes a resource of the graph, which sessions of tf.train create: a shared one as global
+  variables are initialized, another one as local variables are."""
+  graphs.get_default_graph().add_to_collection(
+      GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES,
+      _Resource(handle, create_op, is_initialized_op))
+
+
+@export('python.ops.resources.shared_resources')
+def shared_resources():
+  """The resources that all sessions of a cluster share: [(handle, create, is_initialized)]."""
+  return _resources(GraphKeys.RESOURCES)
+
+
+@export('python.ops.resources.local_resources')
+def local_resources():
+  """The resources of each task of a cluster."""
+  return _resources(GraphKeys.LOCAL_RESOURCES)
+
+
+@export('python.ops.resources.initialize_resources')
 def initialize_resources(resources, name='init'):
   """An operation that creates resources."""
   return control.group(*[r.create for r in resources], name=name)
 
 
-def report_uninitialized_resources(resources, name='report_uninitialized_resources'):
-  """The names of the resources that are not created, [n]."""
+@export('python.ops.resources.report_uninitialized_resources')
+def report_uninitialized_resources(resources=None, name='report_uninitialized_resources'):
+  """The names of the resources that are not created, [n]; of all resources of the graph where none
+  are given."""
   from leat._graph.apply import apply_op
+  if resources is None:
+    resources = shared_resources() + local_resources()
   with name_scope(name):
     if not resources:
       return constant_of([], dtypes.string)

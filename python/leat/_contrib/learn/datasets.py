@@ -63,3 +63,30 @@ def maybe_download(filename, work_directory, source_url):
     request.urlretrieve(source_url, partial)
     os.replace(partial, path)
   return path
+
+
+def _known(name, data_path, target_dtype, without_first_line):
+  """A table of scikit-learn's, in a file or as the installed scikit-learn has it."""
+  if data_path is not None:
+    read = load_csv_with_header if without_first_line else load_csv_without_header
+    return read(data_path, target_dtype, float)
+  try:
+    from sklearn import datasets
+    found = getattr(datasets, 'load_' + name)()
+  except (ImportError, AttributeError):
+    raise ValueError('load_%s has no data_path, must have one: the package holds no data sets, and '
+                     'there is no scikit-learn that has it' % name) from None
+  return Dataset(data=found.data, target=found.target)
+
+
+@export('contrib.learn.datasets.load_iris', 'contrib.learn.datasets.base.load_iris')
+def load_iris(data_path=None):
+  """150 irises, of three kinds, by four lengths: of the CSV file data_path, whose first line has
+  the number of rows and of features; of scikit-learn, where that is installed, without a path."""
+  return _known('iris', data_path, int, True)
+
+
+@export('contrib.learn.datasets.load_boston', 'contrib.learn.datasets.base.load_boston')
+def load_boston(data_path=None):
+  """506 prices of houses by thirteen features, as load_iris reads its table."""
+  return _known('boston', data_path, float, True)

@@ -1,0 +1,1 @@
+"""tf.contrib.tpu: what programs for TPUs use, where they run without one."""

@@ -1,0 +1,1 @@
+"""tf.distribute: strategies for one device, and descriptions of clusters."""
