@@ -1,10 +1,12 @@
-"""Distributions of real numbers: normal, uniform, exponential, Laplace, gamma, beta."""
+"""Distributions of real numbers: normal, uniform, exponential, Laplace, gamma, beta,
+Student's."""
 from __future__ import annotations
 
 import math as numbers
 
 from leat._export import export
 from leat._graph.apply import apply_op
+from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._distributions.distribution import Distribution, RegisterKL, parameters_of
 from leat._ops import array, math, random
@@ -283,6 +285,65 @@ class Beta(_Continuous):
   def _variance(self):
     mean, total = self._mean(), self._one + self._zero
     return mean * (1.0 - mean) / (1.0 + total)
+
+
+@export('distributions.StudentT')
+class StudentT(_Continuous):
+  """Student's distribution with df degrees of freedom."""
+
+  def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name='StudentT'):
+    self._df, self._loc, self._scale = self._of(dict(df=df, loc=loc, scale=scale), dict(locals()),
+                                                name)
+
+  df = property(lambda self: self._df)
+  loc = property(lambda self: self._loc)
+  scale = property(lambda self: self._scale)
+
+  def _sample(self, count, seed):
+    normal = random.random_normal(self._shape(count), dtype=self._dtype, seed=seed)
+    df = self._filled(self._df)
+    squares = random.random_gamma([count], 0.5 * df, 0.5 * array.ones_like(df), self._dtype,
+                                  None if seed is None else seed + 1)
+    return normal * apply_op('Rsqrt', x=squares / df) * self._scale + self._loc
+
+  def _standard(self, x):
+    return (x - self._loc) / self._scale
+
+  def _log_prob(self, x):
+    df = self._df
+    normal = (_log(math.abs(self._scale)) + 0.5 * _log(df) + 0.5 * numbers.log(numbers.pi) +
+              _lgamma(0.5 * df) - _lgamma(0.5 * (df + 1.0)))
+    return -0.5 * (df + 1.0) * _log1p(math.square(self._standard(x)) / df) - normal
+
+  def _cdf(self, x):
+    z = self._standard(x) + array.zeros_like(self._df)
+    df = self._df + array.zeros_like(z)
+    tail = 0.5 * apply_op('Betainc', a=0.5 * df, b=0.5 * array.ones_like(df),
+                          x=df / (df + math.square(z)))
+    return array.where(z < 0.0, tail, 1.0 - tail)
+
+  def _entropy(self):
+    half, more = 0.5 * self._filled(self._df), 0.5 * (self._filled(self._df) + 1.0)
+    return (_log(math.abs(self._scale)) + 0.5 * _log(self._df) + _lgamma(half) +
+            0.5 * numbers.log(numbers.pi) - _lgamma(more) +
+            more * (_digamma(more) - _digamma(half)))
+
+  def _where(self, is_so, value, otherwise):
+    return array.where(is_so, value, array.fill(array.shape(value),
+                                                convert(otherwise, self._dtype)))
+
+  def _mean(self):
+    return self._where(self._filled(self._df) > 1.0, self._filled(self._loc), float('nan'))
+
+  def _mode(self):
+    return self._filled(self._loc)
+
+  def _variance(self):
+    df = self._filled(self._df)
+    many = array.where(df > 2.0, df, 3.0 * array.ones_like(df))   # no division by zero
+    found = self._where(df > 2.0, self._filled(math.square(self._scale) * many / (many - 2.0)),
+                        float('inf'))
+    return self._where(df > 1.0, found, float('nan'))
 
 
 # ---- Divergences --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import contextlib
 
 from leat._export import export
 from leat._graph.apply import apply_op
-from leat._graph.conversion import convert
+from leat._graph.conversion import convert, convert_to_tensor
 from leat._graph.graph import get_default_graph
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
@@ -92,7 +92,8 @@ class Distribution:
       return result
 
   def _value(self, value):
-    return convert(value, self._dtype, 'value')
+    """The value as a tensor: of its own type, a number of this distribution's where that holds it."""
+    return convert_to_tensor(value, name='value', preferred_dtype=self._dtype)
 
   def _call(self, name, formula, *values):
     with self._scope(name, values):
