@@ -53,8 +53,9 @@ typedef struct leat_gradient_node_t {
 /* How derivatives are built. All bytes zero, or NULL in place of the struct, are TF_AddGradients'
  * ways. Everything is borrowed for the call. */
 typedef struct leat_gradients_options_t {
-  /* The scope of the operations that are added, without its "/"; INVALID_ARGUMENT where an
-   * operation has such a name already. NULL: "gradients", "gradients_1", ... */
+  /* The scope of the operations that are added, without its "/"; "_1", "_2", ... is put behind it
+   * where operations have such a name already. With its "/" it is taken as it is, for a scope that
+   * was begun before. NULL: "gradients", "gradients_1", ... */
   const char* prefix;
   /* [ny] derivatives of the result by each y; ones where |oper| is NULL, or for NULL. */
   const TF_Output* grad_ys;

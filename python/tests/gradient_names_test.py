@@ -32,6 +32,43 @@ class GradientNamesTest(unittest.TestCase):
                      ['gradients/GatherV2_grad', 'gradients/GatherV2_1_grad', 'gradients',
                       'gradients'])
 
+  def test_results_have_the_names_that_tensorflow_gives(self):
+    x, y = (lambda: tf.placeholder(tf.float32, [2, 3])), (lambda: tf.placeholder(tf.float32, [3]))
+    for make, inputs, names in (
+        (lambda a, b: a * b, (x, x), 'mul_grad/Mul mul_grad/Mul_1'),
+        (lambda a, b: a * b, (x, y), 'mul_grad/Mul mul_grad/Reshape'),
+        (lambda a, b: a + b, (x, y), 'grad_ys_0 add_grad/Reshape'),
+        (lambda a, b: a / b, (x, x), 'truediv_grad/RealDiv truediv_grad/mul'),
+        (tf.maximum, (x, x), 'Maximum_grad/SelectV2 Maximum_grad/SelectV2_1'),
+        (lambda a: tf.nn.softmax(a), (x,), 'Softmax_grad/mul_1'),
+        (lambda a: tf.nn.log_softmax(a), (x,), 'LogSoftmax_grad/sub'),
+        (tf.log, (x,), 'Log_grad/mul'), (tf.exp, (x,), 'Exp_grad/mul'),
+        (tf.square, (x,), 'Square_grad/Mul_1'), (tf.nn.softplus, (x,), 'Softplus_grad/mul'),
+        (tf.reduce_mean, (x,), 'Mean_grad/truediv'), (tf.transpose, (x,), 'transpose_grad/transpose'),
+        (lambda a: tf.unstack(a)[0], (x,), 'unstack_grad/stack'),
+        (lambda a: tf.split(a, 3, 1)[0], (x,), 'split_grad/concat'),
+        (lambda a, b: tf.stack([a, b]), (x, x), 'stack_grad/unstack stack_grad/unstack'),
+        (tf.nn.l2_loss, (x,), 'L2Loss_grad/mul')):
+      with tf.Graph().as_default():
+        given = [i() for i in inputs]
+        found = [g.op.name for g in tf.gradients(make(*given), given)]
+      wanted = ['gradients/' + name for name in names.split()]
+      self.assertEqual(found, wanted)
+
+  def test_given_gradients_are_in_the_same_scope(self):
+    with tf.Graph().as_default():
+      x = tf.placeholder(tf.float32, [2])
+      for scope in ('gradients', 'gradients_1'):
+        found, = tf.gradients(tf.exp(x, name='y'), x, grad_ys=[[1., 2.]])
+        self.assertEqual(found.op.inputs[0].op.name, scope + '/grad_ys_0')
+        self.assertRegex(found.op.name, scope + '/y(_1)?_grad/mul')
+
+  def test_a_depthwise_convolution_has_the_name_of_its_scope(self):
+    with tf.Graph().as_default():
+      y = tf.nn.depthwise_conv2d(tf.zeros([1, 4, 4, 2]), tf.zeros([2, 2, 2, 3]), [1] * 4, 'SAME',
+                                 name='d')
+    self.assertEqual(y.op.name, 'd')
+
 
 if __name__ == '__main__':
   unittest.main()

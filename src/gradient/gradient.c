@@ -15,6 +15,8 @@
 // that nothing reads.
 #include "gradient/gradient.h"
 
+#include <stdio.h>
+
 #include "gradient/walk.h"
 #include "graph/inference/inference.h"
 #include "graph/verify.h"
@@ -147,7 +149,10 @@ static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* gra
       value.dense = grad_ys[i];
       if (builder.place) LEAT_RETURN_IF_ERROR(leat_context_resolve(c, value.dense, &value.dense));
     } else {
-      value.dense = leat_build_unary(&builder, "OnesLike", w->ys[i]);
+      char name[32];
+      snprintf(name, sizeof(name), "grad_ys_%d", i);
+      value.dense = leat_build_named(&builder, name, "OnesLike", LEAT_INPUTS(w->ys[i]),
+                                     LEAT_NO_ATTRS);
     }
     LEAT_RETURN_IF_ERROR(leat_builder_take_status(&builder));
     LEAT_RETURN_IF_ERROR(leat_walk_add_contribution(w, w->ys[i], value));

@@ -44,7 +44,7 @@ typedef struct leat_gradient_spec_s {
   int x_count;
   const leat_output_t* grad_ys;  // [y_count] dC/dy; ones where an entry does not exist, or for NULL
   const leat_gradient_options_t* options;  // NULL: the defaults
-  leat_string_view_t prefix;  // of the names of the nodes; no earlier call may have used it
+  leat_string_view_t prefix;  // of the names of the nodes, without its last "/"
 } leat_gradient_spec_t;
 
 // Adds nodes that compute the gradient of sum(ys) with respect to each of the xs. Loops and

@@ -12,19 +12,19 @@
 
 #define MAX_EXTRA_ATTRS 1  // "_class"
 
-// The scope and the op's name, made unique. Short names are put together on the stack, since the
+// The scope and the name, made unique. Short names are put together on the stack, since the
 // unique name is copied into the arena anyway.
-static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t op,
+static leat_status_t make_name(leat_builder_t* builder, leat_string_view_t name,
                                leat_string_view_t* out_name) {
   char text[256];
   leat_string_view_t base;
-  if (builder->scope.size + op.size < sizeof(text)) {
+  if (builder->scope.size + name.size < sizeof(text)) {
     if (builder->scope.size > 0) memcpy(text, builder->scope.data, builder->scope.size);
-    memcpy(text + builder->scope.size, op.data, op.size);
-    base = leat_string_view_make(text, builder->scope.size + op.size);
+    memcpy(text + builder->scope.size, name.data, name.size);
+    base = leat_string_view_make(text, builder->scope.size + name.size);
   } else {
     LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(builder->graph), &base, "%.*s%.*s",
-                                          LEAT_SV_ARG(builder->scope), LEAT_SV_ARG(op)));
+                                          LEAT_SV_ARG(builder->scope), LEAT_SV_ARG(name)));
   }
   return leat_graph_unique_name(builder->graph, base, out_name);
 }
@@ -54,8 +54,9 @@ static leat_status_t make_attrs(leat_builder_t* builder, leat_attrs_t attrs,
   return leat_ok_status();
 }
 
-static leat_status_t build(leat_builder_t* builder, leat_string_view_t op_name,
-                           leat_outputs_t inputs, leat_attrs_t attrs, int32_t* out_node) {
+static leat_status_t build(leat_builder_t* builder, leat_string_view_t name,
+                           leat_string_view_t op_name, leat_outputs_t inputs, leat_attrs_t attrs,
+                           int32_t* out_node) {
   leat_node_spec_t spec = {
       .device = builder->device,
       .inputs = inputs.items,
@@ -67,7 +68,7 @@ static leat_status_t build(leat_builder_t* builder, leat_string_view_t op_name,
   LEAT_RETURN_IF_ERROR(leat_op_registry_find(builder->graph->ops, op_name, &spec.op));
   const leat_build_place_t* place = builder->place;
   if (place && place->prepare) LEAT_RETURN_IF_ERROR(place->prepare(place->data, &spec));
-  LEAT_RETURN_IF_ERROR(make_name(builder, op_name, &spec.name));
+  LEAT_RETURN_IF_ERROR(make_name(builder, name, &spec.name));
   LEAT_RETURN_IF_ERROR(make_attrs(builder, attrs, &spec));
   LEAT_RETURN_IF_ERROR(leat_graph_add_node(builder->graph, &spec, out_node));
   return place ? place->placed(place->data, *out_node) : leat_ok_status();
@@ -77,8 +78,18 @@ int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t 
                         leat_attrs_t attrs) {
   if (builder->status) return -1;
   int32_t node = -1;
-  builder->status = build(builder, leat_string_view_from(op), inputs, attrs, &node);
+  const leat_string_view_t op_name = leat_string_view_from(op);
+  builder->status = build(builder, op_name, op_name, inputs, attrs, &node);
   return builder->status ? -1 : node;
+}
+
+leat_output_t leat_build_named(leat_builder_t* builder, const char* name, const char* op,
+                               leat_outputs_t inputs, leat_attrs_t attrs) {
+  if (builder->status) return LEAT_OUTPUT_NONE;
+  int32_t node = -1;
+  builder->status = build(builder, leat_string_view_from(name), leat_string_view_from(op), inputs,
+                          attrs, &node);
+  return leat_node_output(builder->status ? -1 : node, 0);
 }
 
 leat_output_t leat_build(leat_builder_t* builder, const char* op, leat_outputs_t inputs,

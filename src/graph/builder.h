@@ -7,7 +7,7 @@
 //
 // The first error stays in |status|, and every later call does nothing and returns
 // LEAT_OUTPUT_NONE, so that a function checks once at its end. A node is named by its op under
-// |scope|, made unique. Type and count attributes follow from the inputs. A builder is a plain
+// |scope| (leat_build_named: by another text), made unique. Type and count attributes follow from the inputs. A builder is a plain
 // struct on the stack of one thread; what it builds belongs to the graph, and nothing is undone on
 // failure.
 #ifndef LEAT_GRAPH_BUILDER_H_
@@ -66,6 +66,10 @@ int32_t leat_build_node(leat_builder_t* builder, const char* op, leat_outputs_t 
 // Adds a node and returns its output 0, which the op must have.
 leat_output_t leat_build(leat_builder_t* builder, const char* op, leat_outputs_t inputs,
                          leat_attrs_t attrs);
+// The same under another name than the op's: that which TensorFlow's gradient functions give the
+// node, by which programs fetch it.
+leat_output_t leat_build_named(leat_builder_t* builder, const char* name, const char* op,
+                               leat_outputs_t inputs, leat_attrs_t attrs);
 static inline leat_output_t leat_build_unary(leat_builder_t* b, const char* op, leat_output_t x) {
   return leat_build(b, op, LEAT_INPUTS(x), LEAT_NO_ATTRS);
 }

@@ -238,8 +238,25 @@ static void test_refused(void** state) {
   expect_error(&options, TF_INVALID_ARGUMENT, "must be both or none");
   options = (leat_gradients_options_t){.stop_gradient_count = -1};
   expect_error(&options, TF_INVALID_ARGUMENT, "must be >= 0");
-  options = (leat_gradients_options_t){.prefix = "Sin"};
-  expect_error(&options, TF_INVALID_ARGUMENT, "conflicts with existing node");
+}
+
+// Names under a prefix, which is made new where operations have it and taken as it is with a "/".
+static void test_prefixes(void** state) {
+  const TF_Output x = placeholder("x"), y = flow_unary("Sin", x);
+  static const char* const prefixes[] = {"Sin", "Sin", "Sin_1/", NULL, NULL};
+  static const char* const names[] = {"Sin_1/Sin_grad/mul", "Sin_2/Sin_grad/mul",
+                                      "Sin_1/Sin_grad/mul_1", "gradients/Sin_grad/mul",
+                                      "gradients_1/Sin_grad/mul"};
+  for (int i = 0; i < 5; ++i) {
+    const leat_gradients_options_t options = {.prefix = prefixes[i]};
+    leat_derivative_t slope;
+    leat_gradients(kit.graph, &y, 1, &x, 1, &options, &slope, kit.status);
+    kit_ok(kit.status);
+    assert_string_equal(TF_OperationName(slope.values.oper), names[i]);
+  }
+  TF_Output dense, input = x, output = y;
+  TF_AddGradientsWithPrefix(kit.graph, "Sin", &output, 1, &input, 1, NULL, kit.status, &dense);
+  kit_expect_text(kit.status, TF_INVALID_ARGUMENT, "conflicts with existing node");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
@@ -255,6 +272,7 @@ int main(void) {
       TEST(test_rows),
       TEST(test_colocation),
       TEST(test_refused),
+      TEST(test_prefixes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,6 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
   ys, xs = _as_list(ys), _as_list(xs)
   graph = graphs.of_inputs([y for y in ys if isinstance(y, _leat.Output)])
   with graph.as_default(), name_scope(name, 'gradients') as scope:
-    before = graph.version
     targets = [convert(y.values if type(y).__name__ == 'IndexedSlices' else y, name='y')
                for y in ys]
     for y in targets:
@@ -116,9 +115,8 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     if not targets:
       return [None] * len(xs)
     graph._check_not_finalized()
-    # The library wants a prefix that no operation has yet.
-    fresh = graph.version == before
-    prefix = scope[:-1] if scope and fresh else graph.unique_name_(scope + 'grad', True)
+    # The scope as it is; what is there of it already are the gradients that the program gives.
+    prefix = scope or graph.unique_name_('grad', True)
     start = graph.count()
     walk = _Walk(graph, colocate_gradients_with_ops)
     try:

@@ -266,7 +266,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
                      dilations=None):
   """Each channel convolved by itself; filter [height, width, in, multiplier]."""
   rate = dilations if rate is None else rate
-  with name_scope(name, 'depthwise', [input, filter]):
+  with name_scope(name, 'depthwise', [input, filter]) as scope:
     input = convert(input, name='tensor_in')
     filter = convert(filter, name='filter_in')
     rates = [1, 1] if rate is None else _numbers(rate, 2)
@@ -274,7 +274,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
         rates[1:3] if len(rates) == 4 else rates
     return with_space_to_batch(
         input, rates, padding, lambda x, _, pad: nn.depthwise_conv2d_native(
-            x, filter, strides, pad, data_format or 'NHWC', name=name), array.shape(filter),
+            x, filter, strides, pad, data_format or 'NHWC', name=scope), array.shape(filter),
         data_format=data_format)
 
 

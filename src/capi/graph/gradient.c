@@ -29,6 +29,7 @@ typedef struct request_s {
   leat_output_t* stops;
   leat_gradient_value_t* gradients;
   int y_count, x_count;
+  bool wants_new_prefix;  // a prefix that some node has is an error
 } request_t;
 
 // Whether |scope| is the name of a node or the first part of one, before a "/".
@@ -43,21 +44,25 @@ static bool is_taken(const leat_graph_t* graph, leat_string_view_t scope,
   return false;
 }
 
-// Sets the prefix: the caller's, which must be new, or the first of "gradients", "gradients_1", ...
-// that is.
+// Sets the prefix: the first of |prefix|, "|prefix|_1", ... that is new, where NULL is "gradients";
+// or |prefix| as it is where it ends in "/", as a name scope of TensorFlow's Python that is entered
+// again. TF_AddGradientsWithPrefix refuses a prefix that is not new, as TensorFlow's does.
 static leat_status_t choose_prefix(request_t* request, const char* prefix) {
   leat_string_view_t taken_by;
-  if (prefix) {
-    request->prefix = leat_string_view_from(prefix);
-    if (!is_taken(request->graph, request->prefix, &taken_by)) return leat_ok_status();
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "prefix [%s] conflicts with existing node in the graph named [%.*s]",
-                            prefix, LEAT_SV_ARG(taken_by));
+  const leat_string_view_t base = leat_string_view_from(prefix ? prefix : "gradients");
+  request->prefix = base;
+  if (base.size > 0 && base.data[base.size - 1] == '/') {
+    --request->prefix.size;
+    return leat_ok_status();
   }
-  request->prefix = LEAT_SV("gradients");
   for (int i = 1; is_taken(request->graph, request->prefix, &taken_by); ++i) {
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_print(&request->arena, &request->prefix, "gradients_%d", i));
+    if (prefix && request->wants_new_prefix) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "prefix [%s] conflicts with existing node in the graph named [%.*s]",
+                              prefix, LEAT_SV_ARG(taken_by));
+    }
+    LEAT_RETURN_IF_ERROR(leat_arena_print(&request->arena, &request->prefix, "%.*s_%d",
+                                          LEAT_SV_ARG(base), i));
   }
   return leat_ok_status();
 }
@@ -339,7 +344,8 @@ void TF_AddGradientsWithPrefix(TF_Graph* g, const char* prefix, TF_Output* y, in
                                TF_Output* x, int nx, TF_Output* dx, TF_Status* status,
                                TF_Output* dy) {
   const leat_gradients_options_t options = {.prefix = prefix, .grad_ys = dx};
-  request_t request = {.handle = g, .options = &options, .y_count = ny, .x_count = nx};
+  request_t request = {.handle = g, .options = &options, .y_count = ny, .x_count = nx,
+                       .wants_new_prefix = true};
   leat_capi_status_set(status, run(&request, y, x, NULL, dy));
 }
 

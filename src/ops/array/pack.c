@@ -83,10 +83,10 @@ static leat_status_t unpack_value(leat_inference_t* c) {
 static leat_status_t pack_gradient(leat_gradient_t* g) {
   int64_t axis = leat_node_attr_int(leat_gradient_node(g), "axis", 0);
   int count = leat_gradient_node(g)->input_count;
-  int32_t pieces =
-      leat_build_node(&g->builder, "Unpack", LEAT_INPUTS(leat_gradient_of_output(g, 0)),
-                      LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis)));
-  for (int i = 0; i < count; ++i) leat_gradient_set_input(g, i, leat_node_output(pieces, i));
+  const leat_output_t pieces = leat_build_named(
+      &g->builder, "unstack", "Unpack", LEAT_INPUTS(leat_gradient_of_output(g, 0)),
+      LEAT_ATTRS(LEAT_INT("num", count), LEAT_INT("axis", axis)));
+  for (int i = 0; i < count; ++i) leat_gradient_set_input(g, i, leat_node_output(pieces.node, i));
   return leat_ok_status();
 }
 
@@ -99,8 +99,9 @@ static leat_status_t unpack_gradient(leat_gradient_t* g) {
   leat_output_t* gradients = memory;
   for (int i = 0; i < count; ++i) gradients[i] = leat_gradient_of_output(g, i);
   leat_gradient_set_input(g, 0,
-                          leat_build(&g->builder, "Pack", (leat_outputs_t){gradients, count},
-                                     LEAT_ATTRS(LEAT_INT("axis", axis))));
+                          leat_build_named(&g->builder, "stack", "Pack",
+                                           (leat_outputs_t){gradients, count},
+                                           LEAT_ATTRS(LEAT_INT("axis", axis))));
   return leat_ok_status();
 }
 

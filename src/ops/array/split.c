@@ -126,8 +126,8 @@ static leat_status_t join_gradients(leat_gradient_t* g, int axis_input, int valu
   for (int i = 0; i < count; ++i) inputs[i] = leat_gradient_of_output(g, i);
   inputs[count] = axis;
   leat_gradient_set_input(g, value_input,
-                          leat_build(&g->builder, "ConcatV2",
-                                     (leat_outputs_t){inputs, count + 1}, LEAT_NO_ATTRS));
+                          leat_build_named(&g->builder, "concat", "ConcatV2",
+                                           (leat_outputs_t){inputs, count + 1}, LEAT_NO_ATTRS));
   return leat_ok_status();
 }
 

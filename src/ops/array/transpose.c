@@ -80,7 +80,9 @@ static leat_status_t transpose_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const char* op = leat_gradient_node(g)->op->row->name;
   leat_output_t inverse = leat_build_unary(b, "InvertPermutation", leat_gradient_input(g, 1));
-  leat_gradient_set_input(g, 0, leat_build_binary(b, op, leat_gradient_of_output(g, 0), inverse));
+  leat_gradient_set_input(
+      g, 0, leat_build_named(b, "transpose", op,
+                             LEAT_INPUTS(leat_gradient_of_output(g, 0), inverse), LEAT_NO_ATTRS));
   return leat_ok_status();
 }
 

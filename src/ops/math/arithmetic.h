@@ -10,7 +10,8 @@
 // would change nothing. The operands of one function have one type, and broadcast as the op's do.
 // After a failure (b->status is set) every function does nothing and returns LEAT_OUTPUT_NONE or
 // its operand, so that a gradient builds a whole formula and the error is checked once, at its end.
-// Source files that write many formulas shorten the names further by macros of their own.
+// Source files that write many formulas shorten the names further by macros of their own. The nodes
+// have the names that Python's operators give in TensorFlow's gradient functions: add, sub, mul.
 #ifndef LEAT_OPS_MATH_ARITHMETIC_H_
 #define LEAT_OPS_MATH_ARITHMETIC_H_
 
@@ -19,22 +20,22 @@
 // x + y. The op is AddV2, which does not join strings as Add does.
 static inline leat_output_t leat_arithmetic_add(leat_builder_t* b, leat_output_t x,
                                                 leat_output_t y) {
-  return leat_build_binary(b, "AddV2", x, y);
+  return leat_build_named(b, "add", "AddV2", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 // x - y, element by element.
 static inline leat_output_t leat_arithmetic_sub(leat_builder_t* b, leat_output_t x,
                                                 leat_output_t y) {
-  return leat_build_binary(b, "Sub", x, y);
+  return leat_build_named(b, "sub", "Sub", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 // x y, element by element; the product of matrices is the op MatMul.
 static inline leat_output_t leat_arithmetic_mul(leat_builder_t* b, leat_output_t x,
                                                 leat_output_t y) {
-  return leat_build_binary(b, "Mul", x, y);
+  return leat_build_named(b, "mul", "Mul", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 // x / y, as a real or complex number: RealDiv has no kernel for integers.
 static inline leat_output_t leat_arithmetic_div(leat_builder_t* b, leat_output_t x,
                                                 leat_output_t y) {
-  return leat_build_binary(b, "RealDiv", x, y);
+  return leat_build_named(b, "truediv", "RealDiv", LEAT_INPUTS(x, y), LEAT_NO_ATTRS);
 }
 // -x.
 static inline leat_output_t leat_arithmetic_neg(leat_builder_t* b, leat_output_t x) {

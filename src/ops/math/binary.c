@@ -46,7 +46,10 @@ static leat_status_t sub_gradient(leat_gradient_t* g) {
 
 static leat_status_t mul_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
-  leat_gradient_set_broadcast_inputs(g, MUL(b, dz, CONJ(b, y)), MUL(b, CONJ(b, x), dz));
+  // One after the other, so that the names tell them apart: Mul for x, Mul_1 for y.
+  const leat_output_t dx = leat_build_binary(b, "Mul", dz, CONJ(b, y));
+  const leat_output_t dy = leat_build_binary(b, "Mul", CONJ(b, x), dz);
+  leat_gradient_set_broadcast_inputs(g, dx, dy);
   return leat_ok_status();
 }
 
@@ -71,8 +74,9 @@ static leat_status_t div_no_nan_gradient(leat_gradient_t* g) {
 
 static leat_status_t mul_no_nan_gradient(leat_gradient_t* g) {
   GRADIENT_OPERANDS(g);
-  leat_gradient_set_broadcast_inputs(g, leat_build_binary(b, "MulNoNan", dz, y),
-                                     leat_build_binary(b, "MulNoNan", x, dz));
+  const leat_output_t dx = leat_build_binary(b, "MulNoNan", dz, y);
+  const leat_output_t dy = leat_build_binary(b, "MulNoNan", x, dz);
+  leat_gradient_set_broadcast_inputs(g, dx, dy);
   return leat_ok_status();
 }
 
@@ -111,8 +115,9 @@ static leat_status_t extremum_gradient(leat_gradient_t* g, const char* compare) 
   GRADIENT_OPERANDS(g);
   leat_output_t zeros = leat_arithmetic_zeros_like(b, dz);
   leat_output_t x_wins = leat_build_binary(b, compare, x, y);
-  leat_gradient_set_broadcast_inputs(g, leat_arithmetic_select(b, x_wins, dz, zeros),
-                                     leat_arithmetic_select(b, x_wins, zeros, dz));
+  const leat_output_t dx = leat_arithmetic_select(b, x_wins, dz, zeros);
+  const leat_output_t dy = leat_arithmetic_select(b, x_wins, zeros, dz);
+  leat_gradient_set_broadcast_inputs(g, dx, dy);
   return leat_ok_status();
 }
 static leat_status_t maximum_gradient(leat_gradient_t* g) {

@@ -65,8 +65,10 @@ GRADIENT(erfc, MUL(b, SCALE(b, dy, -TWO_OVER_ROOT_PI), bell(b, X)))
 
 static leat_status_t square_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
-  leat_output_t doubled = SCALE(b, X, 2);
-  leat_gradient_set_input(g, 0, MUL(b, leat_gradient_of_output(g, 0), doubled));
+  leat_output_t x = X;
+  leat_output_t doubled = leat_build_binary(b, "Mul", x, CONSTANT(b, x, 2));
+  leat_gradient_set_input(g, 0,
+                          leat_build_binary(b, "Mul", leat_gradient_of_output(g, 0), doubled));
   return leat_ok_status();
 }
 

@@ -95,8 +95,8 @@ static leat_output_t build_product(leat_builder_t* b, bool is_batch, const produ
                                  LEAT_BOOL("transpose_b", how->turns_second),
                                  LEAT_BOOL("grad_a", is_first), LEAT_BOOL("grad_b", !is_first)));
   }
-  return leat_build(
-      b, "BatchMatMulV2", LEAT_INPUTS(first, second),
+  return leat_build_named(
+      b, "MatMul", "BatchMatMulV2", LEAT_INPUTS(first, second),
       LEAT_ATTRS(LEAT_BOOL("adj_x", how->turns_first), LEAT_BOOL("adj_y", how->turns_second),
                  LEAT_BOOL("grad_x", is_first), LEAT_BOOL("grad_y", !is_first)));
 }

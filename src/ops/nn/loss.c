@@ -15,6 +15,7 @@
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "graph/rewrite_rule.h"
+#include "ops/math/arithmetic.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
@@ -62,7 +63,7 @@ static leat_status_t sparse_cross_entropy_shape(leat_inference_t* c) {
 
 // Multiplies each row of |matrix| by its number in |vector|.
 static leat_output_t scale_rows(leat_builder_t* b, leat_output_t vector, leat_output_t matrix) {
-  return leat_build_binary(b, "Mul", leat_subgraph_expand(b, vector, -1), matrix);
+  return leat_arithmetic_mul(b, leat_subgraph_expand(b, vector, -1), matrix);
 }
 
 // The gradient that comes through output 1. This output is softmax(logits) - labels, so it is the
@@ -125,9 +126,8 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
 // ---- L2Loss -------------------------------------------------------------------------------------
 
 static leat_status_t l2_loss_gradient(leat_gradient_t* g) {
-  leat_gradient_set_input(g, 0,
-                          leat_build_binary(&g->builder, "Mul", leat_gradient_input(g, 0),
-                                            leat_gradient_of_output(g, 0)));
+  leat_gradient_set_input(g, 0, leat_arithmetic_mul(&g->builder, leat_gradient_input(g, 0),
+                                                    leat_gradient_of_output(g, 0)));
   return leat_ok_status();
 }
 

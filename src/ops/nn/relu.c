@@ -10,6 +10,7 @@
 // overwrite it. The gradient ops have gradients in turn, except SoftsignGrad.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
+#include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
 
 // dx = <op>(dy, y), where y is the output of the activation.
@@ -42,8 +43,7 @@ static leat_status_t softsign_gradient(leat_gradient_t* g) {
 static leat_status_t softplus_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t sigmoid = leat_build_unary(b, "Sigmoid", leat_gradient_input(g, 0));
-  leat_gradient_set_input(g, 0,
-                          leat_build_binary(b, "Mul", leat_gradient_of_output(g, 0), sigmoid));
+  leat_gradient_set_input(g, 0, leat_arithmetic_mul(b, leat_gradient_of_output(g, 0), sigmoid));
   return leat_ok_status();
 }
 

@@ -3,6 +3,7 @@
 // kept.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
+#include "ops/math/arithmetic.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
@@ -15,9 +16,8 @@ static leat_status_t unchanged_vector(leat_inference_t* c) {
 static leat_status_t softmax_gradient(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
   const leat_output_t y = leat_gradient_output(g, 0), dy = leat_gradient_of_output(g, 0);
-  const leat_output_t sum = leat_subgraph_sum(b, leat_build_binary(b, "Mul", dy, y), -1, true);
-  leat_gradient_set_input(g, 0,
-                          leat_build_binary(b, "Mul", leat_build_binary(b, "Sub", dy, sum), y));
+  const leat_output_t sum = leat_subgraph_sum(b, leat_arithmetic_mul(b, dy, y), -1, true);
+  leat_gradient_set_input(g, 0, leat_arithmetic_mul(b, leat_arithmetic_sub(b, dy, sum), y));
   return leat_ok_status();
 }
 
@@ -27,8 +27,7 @@ static leat_status_t log_softmax_gradient(leat_gradient_t* g) {
   const leat_output_t dy = leat_gradient_of_output(g, 0);
   const leat_output_t softmax = leat_build_unary(b, "Exp", leat_gradient_output(g, 0));
   const leat_output_t sum = leat_subgraph_sum(b, dy, -1, true);
-  leat_gradient_set_input(
-      g, 0, leat_build_binary(b, "Sub", dy, leat_build_binary(b, "Mul", sum, softmax)));
+  leat_gradient_set_input(g, 0, leat_arithmetic_sub(b, dy, leat_arithmetic_mul(b, sum, softmax)));
   return leat_ok_status();
 }
 
