@@ -129,6 +129,12 @@ class ContribDistributionsTest(unittest.TestCase):
       samples, mean = self._run(d.sample(20000, seed=7), d.mean())
       np.testing.assert_allclose(samples.mean(0), mean, rtol=0.06, err_msg=d.name)
 
+  def test_the_shape_of_samples_may_be_a_tensor(self):
+    shape = tf.placeholder(tf.int32, [2])
+    with tf.Session() as session:
+      found = session.run(ds.Normal([0., 1., 2.], 1.).sample(shape), {shape: [4, 5]})
+    self.assertEqual(found.shape, (4, 5, 3))
+
   def test_triangles_and_percentiles(self):
     found = self._run(ds.fill_triangular([1., 2., 3., 4., 5., 6.]), ds.percentile(
         [[4., 1.], [3., 2.]], 50., axis=0, interpolation='lower', keep_dims=True),

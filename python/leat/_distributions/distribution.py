@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 
 from leat._export import export
+from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert, convert_to_tensor
 from leat._graph.graph import get_default_graph
@@ -83,7 +84,7 @@ class Distribution:
   def sample(self, sample_shape=(), seed=None, name='sample'):
     """Values of the shape sample_shape + batch_shape + event_shape."""
     with self._scope(name, [sample_shape]):
-      shape = convert(sample_shape, 'int32', 'sample_shape')
+      shape = convert(sample_shape, dtypes.int32, 'sample_shape')
       known = shape.get_shape().ndims == 0
       count = shape if known else math.reduce_prod(shape)
       found = self._sample(count, seed)   # [count] + batch + event

@@ -116,6 +116,11 @@ class Head:
         summary.scalar(self._key('average_loss'), training / count)
     return EstimatorSpec(mode, predictions, total, train_op)
 
+  def create_estimator_spec(self, features, mode, logits, labels=None, optimizer=None,
+                            train_op_fn=None, regularization_losses=None):
+    """The EstimatorSpec, as programs ask a head of contrib.estimator for it."""
+    return self.spec(features, mode, logits, labels, optimizer, train_op_fn, regularization_losses)
+
   @staticmethod
   def _train_op(loss, optimizer, train_op_fn):
     if optimizer is not None:

@@ -13,6 +13,7 @@ from leat._train.hook import SessionRunHook
 from leat._train.scaffold import Scaffold
 
 LOSS_METRIC_KEY = 'loss'
+EXPORTS = {'python.estimator.model_fn.LOSS_METRIC_KEY': 'LOSS_METRIC_KEY'}
 
 
 @export('estimator.ModeKeys')

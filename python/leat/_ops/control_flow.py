@@ -13,6 +13,7 @@ import functools
 
 from leat import _leat
 from leat._export import export
+from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
 from leat._graph.building import caller, control_inputs, device_of
@@ -440,7 +441,7 @@ def switch_case(branch_index, branch_fns, default=None, name='switch_case'):
     raise ValueError('branch_fns has a number twice: %s' % sorted(n for n, _ in pairs))
   pairs.sort(key=lambda pair: pair[0])
   with name_scope(name, 'switch_case', [branch_index]):
-    index = convert(branch_index, 'int32', 'branch_index')
+    index = convert(branch_index, dtypes.int32, 'branch_index')
     function = default
     if function is None:
       function = pairs.pop()[1]

@@ -28,18 +28,29 @@ class _Parser(argparse.ArgumentParser):
     raise IllegalFlagValueError(message)
 
 
+class _Several(argparse.Action):
+  """The values of all times that an option is given, which take the place of its default."""
+
+  def __call__(self, parser, namespace, values, option_string=None):
+    former = getattr(namespace, self.dest)
+    setattr(namespace, self.dest, [values] if former is self.default else former + [values])
+
+
 class _Flags:
   """The values of the flags by their names: `tf.flags.FLAGS.batch_size`. The command line is parsed
   when the first value is read, or by tf.app.run."""
 
   def __init__(self):
-    self.__dict__.update(_parser=_Parser(allow_abbrev=False), _defaults={},
-                         _values={}, _parsed=False, _unparsed=[], _required=set())
+    self.__dict__.update(_parser=_Parser(allow_abbrev=False), _defaults={}, _aliases={},
+                         _values={}, _parsed=False, _unparsed=[], _required=set(), _checks=[])
 
-  def _define(self, name, default, docstring, convert):
+  def _define(self, name, default, docstring, convert, several=False):
     if name in self._defaults:
       raise DuplicateFlagError("The flag '%s' is defined twice." % name)
-    if convert is _bool:
+    if several:
+      self._parser.add_argument('--' + name, default=default, type=convert, help=docstring,
+                                action=_Several)
+    elif convert is _bool:
       self._parser.add_argument('--' + name, nargs='?', const=True, default=default,
                                 type=_bool, help=docstring)
       self._parser.add_argument('--no' + name, action='store_false', dest=name, default=default)
@@ -48,8 +59,27 @@ class _Flags:
     self._defaults[name] = default
     self._values.setdefault(name, default)
 
+  def _alias(self, name, original):
+    self._aliases[name] = original
+
+  def _set_default(self, name, value):
+    if name not in self._defaults:
+      raise UnrecognizedFlagError("Unknown command line flag '%s'" % name)
+    if self._values.get(name) == self._defaults[name]:
+      self._values[name] = value
+    self._defaults[name] = value
+    self._parser.set_defaults(**{name: value})
+
+  def _renamed(self, argument):
+    """An argument of the command line with the name that an alias stands for."""
+    name, mark, value = argument.lstrip('-').partition('=')
+    if argument.startswith('-') and name in self._aliases:
+      return '--' + self._aliases[name] + mark + value
+    return argument
+
   def _parse(self, arguments=None, known_only=False):
-    found, rest = self._parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    found, rest = self._parser.parse_known_args(
+        [self._renamed(a) for a in (sys.argv[1:] if arguments is None else arguments)])
     unknown = [a for a in rest if a.startswith('-') and a not in ('-', '--')]
     if unknown and not known_only:
       raise UnrecognizedFlagError("Unknown command line flag '%s'" %
@@ -57,6 +87,10 @@ class _Flags:
     for name in self._required:
       if getattr(found, name) is None:
         raise IllegalFlagValueError('Flag --%s must have a value other than None.' % name)
+    for names, checker, message in self._checks:
+      if not checker({n: getattr(found, n) for n in names}):
+        raise IllegalFlagValueError('flags %s: %s' % (', '.join(
+            '%s=%s' % (n, getattr(found, n)) for n in names), message))
     self._values.update(vars(found))
     self.__dict__['_parsed'] = True
     self.__dict__['_unparsed'] = rest
@@ -70,6 +104,7 @@ class _Flags:
       raise AttributeError(name)
     if not self.__dict__['_parsed']:
       self._parse()
+    name = self._aliases.get(name, name)
     try:
       return self._values[name]
     except KeyError:
@@ -172,16 +207,146 @@ def DEFINE_list(flag_name, default_value, docstring='', **unused):
                 default_value, docstring, split)
 
 
-def mark_flag_as_required(flag_name):
+def DEFINE_enum_class(flag_name, default_value, enum_class, docstring='', case_sensitive=False,
+                      **unused):
+  """Defines the option --flag_name, the name of a member of an enum, which is its value; otherwise
+  as DEFINE_string."""
+  members = {n if case_sensitive else n.lower(): m for n, m in enum_class.__members__.items()}
+
+  def member(text):
+    found = members.get(text if case_sensitive else text.lower())
+    if found is None:
+      raise argparse.ArgumentTypeError('%s should be one of <%s>' % (text, '|'.join(members)))
+    return found
+  default = member(default_value) if isinstance(default_value, str) else default_value
+  FLAGS._define(flag_name, default, docstring, member)
+
+
+def DEFINE_spaceseplist(flag_name, default_value, docstring='', comma_compat=False, **unused):
+  """Defines the option --flag_name, texts with spaces between them; otherwise as DEFINE_list."""
+  split = lambda text: (text.replace(',', ' ') if comma_compat else text).split()
+  FLAGS._define(flag_name, split(default_value) if isinstance(default_value, str) else
+                default_value, docstring, split)
+
+
+def _define_several(flag_name, default_value, docstring, convert):
+  """An option that may be given several times; its value is a list."""
+  if default_value is not None:
+    items = [default_value] if isinstance(default_value, (str, int, float)) else default_value
+    default_value = [convert(i) if isinstance(i, str) else i for i in items]
+  FLAGS._define(flag_name, default_value, docstring, convert, several=True)
+
+
+def DEFINE_multi_string(flag_name, default_value, docstring='', **unused):
+  """Defines the option --flag_name, which may be given several times: a list of texts."""
+  _define_several(flag_name, default_value, docstring, str)
+
+
+def DEFINE_multi_integer(flag_name, default_value, docstring='', lower_bound=None,
+                         upper_bound=None, **unused):
+  """Defines the option --flag_name, which may be given several times: a list of integers."""
+  _define_several(flag_name, default_value, docstring, _bounded(int, lower_bound, upper_bound))
+
+
+def DEFINE_multi_float(flag_name, default_value, docstring='', lower_bound=None, upper_bound=None,
+                       **unused):
+  """Defines the option --flag_name, which may be given several times: a list of numbers."""
+  _define_several(flag_name, default_value, docstring, _bounded(float, lower_bound, upper_bound))
+
+
+def DEFINE_multi_enum(flag_name, default_value, enum_values, docstring='', **unused):
+  """Defines the option --flag_name, which may be given several times: a list of texts of
+  enum_values."""
+  def one_of(text):
+    if text not in enum_values:
+      raise argparse.ArgumentTypeError('%s should be one of <%s>' % (text, '|'.join(enum_values)))
+    return text
+  _define_several(flag_name, default_value, docstring, one_of)
+
+
+def DEFINE_alias(name, original_name, **unused):
+  """Lets --name mean --original_name."""
+  FLAGS._alias(name, original_name)
+
+
+def mark_flag_as_required(flag_name, **unused):
   """Parsing the flags raises IllegalFlagValueError where that flag has no value."""
   FLAGS._required.add(flag_name)
+
+
+def mark_flags_as_required(flag_names, **unused):
+  """mark_flag_as_required of several flags."""
+  FLAGS._required.update(flag_names)
+
+
+def register_validator(flag_name, checker, message='Flag validation failed', **unused):
+  """Parsing the flags raises IllegalFlagValueError where checker(value of the flag) is false."""
+  FLAGS._checks.append(([flag_name], lambda values: checker(values[flag_name]), message))
+
+
+def register_multi_flags_validator(flag_names, multi_flags_checker,
+                                   message='Flags validation failed', **unused):
+  """Parsing the flags raises IllegalFlagValueError where the checker of {name: value} is false."""
+  FLAGS._checks.append((list(flag_names), multi_flags_checker, message))
+
+
+def validator(flag_name, message='Flag validation failed', **unused):
+  """Decorates the function that checks a flag, as register_validator takes it."""
+  def mark(checker):
+    register_validator(flag_name, checker, message)
+    return checker
+  return mark
+
+
+def multi_flags_validator(flag_names, message='Flag validation failed', **unused):
+  """Decorates the function that checks several flags."""
+  def mark(checker):
+    register_multi_flags_validator(flag_names, checker, message)
+    return checker
+  return mark
+
+
+def mark_flags_as_mutual_exclusive(flag_names, required=False, **unused):
+  """Parsing the flags raises IllegalFlagValueError where more than one of them has a value, or,
+  with `required`, none."""
+  def checker(values):
+    count = sum(v is not None for v in values.values())
+    return count == 1 or not required and count == 0
+  register_multi_flags_validator(flag_names, checker, '%s one of (%s) must have a value' % (
+      'Exactly' if required else 'At most', ', '.join(flag_names)))
+
+
+def mark_bool_flags_as_mutual_exclusive(flag_names, required=False, **unused):
+  """The same for flags that are True."""
+  def checker(values):
+    count = sum(bool(v) for v in values.values())
+    return count == 1 or not required and count == 0
+  register_multi_flags_validator(flag_names, checker, '%s one of (%s) must be True' % (
+      'Exactly' if required else 'At most', ', '.join(flag_names)))
+
+
+def set_default(flag, value):
+  """Gives a flag, by its name or as FLAGS[name], another default."""
+  FLAGS._set_default(getattr(flag, 'name', flag), value)
+
+
+def adopt_module_key_flags(module, **unused):
+  """All flags of a process are key flags here."""
+
+
+declare_key_flag = disclaim_key_flags = adopt_module_key_flags
 
 
 DEFINE_bool = DEFINE_boolean
 EXPORTS = {prefix + n: n for prefix in ('flags.', 'app.flags.') for n in (
     'FLAGS', 'DEFINE_string', 'DEFINE_integer', 'DEFINE_float', 'DEFINE_boolean', 'DEFINE_bool',
     'DEFINE_enum', 'DEFINE_list', 'mark_flag_as_required', 'Error', 'IllegalFlagValueError',
-    'UnrecognizedFlagError', 'DuplicateFlagError')}
+    'UnrecognizedFlagError', 'DuplicateFlagError', 'DEFINE_enum_class', 'DEFINE_spaceseplist',
+    'DEFINE_multi_string', 'DEFINE_multi_integer', 'DEFINE_multi_float', 'DEFINE_multi_enum',
+    'DEFINE_alias', 'mark_flags_as_required', 'register_validator', 'validator', 'set_default',
+    'register_multi_flags_validator', 'multi_flags_validator', 'mark_flags_as_mutual_exclusive',
+    'mark_bool_flags_as_mutual_exclusive', 'adopt_module_key_flags', 'declare_key_flag',
+    'disclaim_key_flags')}
 
 
 @export('app.run')

@@ -1,0 +1,1 @@
+"""tf.contrib.image: images that are turned, moved and warped."""

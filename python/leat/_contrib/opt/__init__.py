@@ -1,0 +1,1 @@
+"""tf.contrib.opt: further optimizers, and optimizers around others."""
