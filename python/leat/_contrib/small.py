@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from leat._export import export
 from leat._graph import dtype as dtypes
+from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
-from leat._graph.scope import name_scope
+from leat._graph.scope import colocate_with, name_scope
 from leat._ops import array, math, nn, random
 
 ALIASES = {contrib + name: public + name for contrib, public, names in (
@@ -17,7 +18,12 @@ ALIASES = {contrib + name: public + name for contrib, public, names in (
     ('contrib.stateless.stateless_random_', 'random.stateless_', 'uniform normal'),
     ('contrib.util.', '', 'make_tensor_proto make_ndarray'),
     ('contrib.checkpoint.', 'train.', 'CheckpointManager'),
+    ('io.', '', 'PaddingFIFOQueue PriorityQueue RandomShuffleQueue QueueBase'),
+    ('spectral.', 'signal.', 'dct idct'),
 ) for name in names.split()}
+
+
+_minimum = lambda x, y: apply_op('Minimum', x=x, y=y)
 
 
 # ---- contrib.nn ----------------------------------------------------------------------------------
@@ -53,7 +59,7 @@ def scaled_softplus(x, alpha, clip=None, name=None):
     x = convert(x, name='x')
     alpha = convert(alpha, x.dtype.base_dtype, 'alpha')
     y = alpha * math.softplus(x / alpha)
-    return y if clip is None else math.minimum(y, convert(clip, x.dtype.base_dtype))
+    return y if clip is None else _minimum(y, convert(clip, x.dtype.base_dtype))
 
 
 @export('contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits')
@@ -85,7 +91,6 @@ def _reduced(combine, tensors):
     total = combine(total, tensor)
   found = []
   for tensor in tensors:
-    from leat._graph.scope import colocate_with
     with colocate_with(tensor.op):
       found.append(array.identity(total))
   return found
@@ -106,13 +111,13 @@ def all_prod(tensors):
 @export('contrib.nccl.all_min')
 def all_min(tensors):
   """The smallest of the tensors on the device of each of them."""
-  return _reduced(math.minimum, tensors)
+  return _reduced(_minimum, tensors)
 
 
 @export('contrib.nccl.all_max')
 def all_max(tensors):
   """The largest of the tensors on the device of each of them."""
-  return _reduced(math.maximum, tensors)
+  return _reduced(lambda x, y: apply_op('Maximum', x=x, y=y), tensors)
 
 
 @export('contrib.nccl.broadcast')
