@@ -7,9 +7,9 @@
 //
 // The first error stays in |status|, and every later call does nothing and returns
 // LEAT_OUTPUT_NONE, so that a function checks once at its end. A node is named by its op under
-// |scope| (leat_build_named: by another text), made unique. Type and count attributes follow from the inputs. A builder is a plain
-// struct on the stack of one thread; what it builds belongs to the graph, and nothing is undone on
-// failure.
+// |scope| (leat_build_named: by another text), made unique. Type and count attributes follow from
+// the inputs. A builder is a plain struct on the stack of one thread; what it builds belongs to the
+// graph, and nothing is undone on failure.
 #ifndef LEAT_GRAPH_BUILDER_H_
 #define LEAT_GRAPH_BUILDER_H_
 

@@ -1,4 +1,5 @@
-"""tf.contrib.estimator: heads, and estimators with further metrics or features in what they give."""
+"""tf.contrib.estimator: heads, and estimators with further metrics or features in what they
+give."""
 from __future__ import annotations
 
 from leat._export import export

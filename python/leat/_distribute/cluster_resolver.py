@@ -1,5 +1,5 @@
-"""Descriptions of clusters: one given by hand, that of TF_CONFIG, and a TPU's, which nothing here can
-reach."""
+"""Descriptions of clusters: one given by hand, that of TF_CONFIG, and a TPU's, which nothing here
+can reach."""
 from __future__ import annotations
 
 import json

@@ -2,9 +2,8 @@
 event, mixtures, and distributions of a function of a random value, with such functions: bijectors.
 
 A bijector has the forward function, its inverse, and the logarithm of how much the inverse changes
-volumes. Bijectors are of single numbers, or of vectors along the last dimension (event_ndims 1); the
-change of volume of the former is added up over the event that it is used on.
-"""
+volumes. Bijectors are of single numbers, or of vectors along the last dimension (event_ndims 1);
+the change of volume of the former is added up over the event that it is used on. """
 from __future__ import annotations
 
 from leat._export import export

@@ -1,5 +1,5 @@
-"""Distributions that tf.contrib alone has: of numbers, of counts of events, of classes as vectors and
-their relaxations. They are under contrib.distributions only."""
+"""Distributions that tf.contrib alone has: of numbers, of counts of events, of classes as vectors
+and their relaxations. They are under contrib.distributions only."""
 from __future__ import annotations
 
 import math as numbers

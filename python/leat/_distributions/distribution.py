@@ -93,7 +93,7 @@ class Distribution:
       return result
 
   def _value(self, value):
-    """The value as a tensor: of its own type, a number of this distribution's where that holds it."""
+    """The value as a tensor of its own type; a number is of this distribution's where it can."""
     return convert_to_tensor(value, name='value', preferred_dtype=self._dtype)
 
   def _call(self, name, formula, *values):

@@ -1,9 +1,8 @@
 """Distributions of vectors: normal ones with a covariance, Dirichlet, and counts of classes.
 
-A parameter has the shape batch + [event], and parameters are broadcast as wholes. A matrix of scale
-is lower triangular: a sample is loc + scale @ standard, and a density needs the triangular solve and
-the diagonal alone.
-"""
+A parameter has the shape batch + [event], and parameters are broadcast as wholes. A matrix of
+scale is lower triangular: a sample is loc + scale @ standard, and a density needs the triangular
+solve and the diagonal alone. """
 from __future__ import annotations
 
 import math as numbers
@@ -187,7 +186,8 @@ class MultivariateNormalTriL(_MultivariateNormal):
     found = dict(zip(given, tensors))
     with name_scope(scope):
       if 'scale_tril' in found:
-        self._tril = apply_op('MatrixBandPart', input=found['scale_tril'], num_lower=-1, num_upper=0)
+        self._tril = apply_op('MatrixBandPart', input=found['scale_tril'], num_lower=-1,
+                              num_upper=0)
         diag = diagonal.matrix_diag_part(self._tril)
       else:
         diag = array.ones_like(found['loc'])

@@ -1,5 +1,5 @@
-"""tf.nn.max_pool_v2, avg_pool_v2 and conv_transpose: pools and transposed convolutions of one, two or
-three dimensions, as the rank of the input says; and means of losses over a batch."""
+"""tf.nn.max_pool_v2, avg_pool_v2 and conv_transpose: pools and transposed convolutions of one, two
+or three dimensions, as the rank of the input says; and means of losses over a batch."""
 from __future__ import annotations
 
 from leat._export import export
@@ -14,8 +14,8 @@ def _rank(input, data_format):
   if rank is None and data_format is not None:
     rank = len(data_format)
   if rank not in (3, 4, 5):
-    raise ValueError('input has rank %s, must be 3, 4 or 5: a batch of one to three dimensions with '
-                     'channels' % rank)
+    raise ValueError('input has rank %s, must be 3, 4 or 5: a batch of one to three dimensions '
+                     'with channels' % rank)
   return rank - 2
 
 

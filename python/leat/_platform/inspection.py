@@ -7,9 +7,9 @@ import collections.abc
 import functools
 import inspect
 from inspect import (currentframe, getcallargs, getdoc, getfile, getfullargspec, getmembers,
-                     getmodule, getmro, getsource, getsourcefile, getsourcelines, isbuiltin, isclass,
-                     isframe, isfunction, isgenerator, isgeneratorfunction, ismethod, ismodule,
-                     isroutine, signature, stack)
+                     getmodule, getmro, getsource, getsourcefile, getsourcelines, isbuiltin,
+                     isclass, isframe, isfunction, isgenerator, isgeneratorfunction, ismethod,
+                     ismodule, isroutine, signature, stack)
 
 from leat._export import export
 

@@ -126,8 +126,8 @@ class LocalCLIDebugWrapperSession(_Wrapper):
   """A session that prints the tensors which a filter picks out, in the order in which the graph has
   them; there is no command line. Without a filter of the program, has_inf_or_nan is used."""
 
-  def __init__(self, sess, dump_root=None, log_usage=True, ui_type='curses', thread_name_filter=None,
-               config_file_path=None):
+  def __init__(self, sess, dump_root=None, log_usage=True, ui_type='curses',
+               thread_name_filter=None, config_file_path=None):
     super().__init__(sess)
     self._dump_root = dump_root
 

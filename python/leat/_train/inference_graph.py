@@ -1,9 +1,8 @@
 """Graphs made smaller for inference: tools.optimize_for_inference_lib and tools.strip_unused_lib.
 
-What only training needs is taken away, inputs become placeholders, and a normalization with constants
-behind a convolution is folded into the convolution's filter: (w * x - mean) * gain + beta is
-(w * gain) * x + (beta - mean * gain).
-"""
+What only training needs is taken away, inputs become placeholders, and a normalization with
+constants behind a convolution is folded into the convolution's filter: (w * x - mean) * gain +
+beta is (w * gain) * x + (beta - mean * gain). """
 from __future__ import annotations
 
 from leat._export import export

@@ -1,9 +1,8 @@
 """Projective transformations of images: rotations, translations and products of them.
 
-A transformation is eight numbers [a0, a1, a2, b0, b1, b2, c0, c1]: the pixel (x, y) of the result is
-that of the image at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) with k = c0 x + c1 y + 1. It is
-one row for all images, or a row for each.
-"""
+A transformation is eight numbers [a0, a1, a2, b0, b1, b2, c0, c1]: the pixel (x, y) of the result
+is that of the image at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) with k = c0 x + c1 y + 1.
+It is one row for all images, or a row for each. """
 from __future__ import annotations
 
 from leat._export import export

@@ -1,5 +1,5 @@
-"""Optimizers of tf.contrib.opt around others: averages of the variables, gradients of several tasks,
-clipped variables; and scipy's optimizers, which see a graph as a function."""
+"""Optimizers of tf.contrib.opt around others: averages of the variables, gradients of several
+tasks, clipped variables; and scipy's optimizers, which see a graph as a function."""
 from __future__ import annotations
 
 from leat._export import export

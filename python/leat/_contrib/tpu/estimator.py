@@ -3,9 +3,8 @@
 There is no code for TPUs here, so that use_tpu=True is refused when the estimator is to run. With
 use_tpu=False it is tf.estimator's Estimator, and differs as TensorFlow's does: input and model
 functions must take `params`, in which they find the batch size of the mode ('batch_size') and
-whether they run on a TPU ('use_tpu'); what a TPUEstimatorSpec gives as functions of tensors (metrics
-and the host call) is called at once.
-"""
+whether they run on a TPU ('use_tpu'); what a TPUEstimatorSpec gives as functions of tensors
+(metrics and the host call) is called at once. """
 from __future__ import annotations
 
 import collections

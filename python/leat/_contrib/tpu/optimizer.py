@@ -1,5 +1,5 @@
-"""CrossShardOptimizer and the calls that programs make around code for TPUs, for one shard: sums over
-shards are the values themselves. What only a TPU could do is refused where it is called."""
+"""CrossShardOptimizer and the calls that programs make around code for TPUs, for one shard: sums
+over shards are the values themselves. What only a TPU could do is refused where it is called."""
 from __future__ import annotations
 
 import contextlib
