@@ -254,6 +254,8 @@ def given(values, dtype=None, shape=None, verify_shape=False):
   repeat the last one, the Value is a vector, and beside it is the shape as a list."""
   if dtype is not None:
     dtype = dtypes.as_dtype(dtype)._base
+    if dtype.is_quantized:
+      _check_quantized(values, dtype)
   if shape is None:
     quick = _quick(values, dtype)
     if quick is not None:
@@ -272,6 +274,16 @@ def given(values, dtype=None, shape=None, verify_shape=False):
   if shape is not None:
     array, shape = _shaped(array, shape, verify_shape)
   return of_array(array, found), shape
+
+
+def _check_quantized(values, dtype):
+  """TypeError for plain numbers, of which nothing says how they were quantized; arrays, and tuples
+  of one number for each element, are taken."""
+  while isinstance(values, list) and values:
+    values = values[0]
+  if isinstance(values, (int, float)):
+    raise TypeError("Expected %s, got %s of type '%s' instead." % (
+        dtype.name, values, type(values).__name__))
 
 
 def _shaped(array, shape, verify_shape):
@@ -422,9 +434,11 @@ def make_ndarray(tensor):
 def constant_value(tensor, partial=False):
   """The value of a tensor where it is known before the graph runs, else None. With `partial` a
   tensor packed along the first axis may be known in part: an array of objects with None for the
-  rest."""
+  rest. One packed along another axis is not known, as in TensorFlow."""
   if not isinstance(tensor, _leat.Output):
     return _numpy().asarray(tensor)
+  if tensor.op.type == 'Pack' and tensor.op.get_attr('axis'):
+    return None
   try:
     value = tensor.constant_value_()
   except _leat.StatusError:

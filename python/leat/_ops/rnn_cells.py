@@ -463,3 +463,15 @@ class DeviceWrapper(_Wrapper):
   def __call__(self, inputs, state, scope=None):
     with get_default_graph().device(self._device):
       return self._cell(inputs, state, scope=scope)
+
+
+@export('contrib.rnn.CompiledWrapper')
+class CompiledWrapper(_Wrapper):
+  """A cell that XLA compiles in TensorFlow; here it runs as it is."""
+
+  def __init__(self, cell, compile_stateful=False):
+    del compile_stateful
+    super().__init__(cell)
+
+  def __call__(self, inputs, state, scope=None):
+    return self._cell(inputs, state, scope=scope)
