@@ -76,6 +76,7 @@ python.ops .: resource_variable_ops script_ops session_ops sort_ops sparse_ops s
 python.ops .: state_ops stateless_random_ops template tensor_array_ops variable_scope variables
 python.ops bitwise: bitwise_ops
 python.ops contrib.lookup: lookup_ops
+python.ops contrib.summary: summary_ops_v2
 python.ops distributions: distributions
 python.ops image: image_ops image_ops_impl
 python.ops initializers: init_ops

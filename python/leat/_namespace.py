@@ -149,7 +149,7 @@ def getter(module, prefix):
     if name.startswith('_'):
       raise AttributeError(name)
     try:
-      item = _find(prefix + name)
+      item = _first((lambda: _find(prefix + name), lambda: _find_module(prefix + name)))
     except KeyError:
       raise AttributeError("module '%s' has no attribute '%s'" % (module, name)) from None
     setattr(sys.modules[module], name, item)

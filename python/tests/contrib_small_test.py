@@ -217,7 +217,8 @@ class FunctionsTest(unittest.TestCase):
                    tf.strings.unicode_script([65, 0x3b1]), tf.math.special.bessel_j0(0.), *others)
     np.testing.assert_array_equal(found[:2], [[3., 5.]] * 2)
     np.testing.assert_allclose(found[2], [2 * np.log1p(np.exp(.5)), 2.], rtol=1e-6)
-    self.assertTrue(0 < found[3] <= found[4])
+    self.assertGreater(found[3], 1 << 20)   # an interpreter with numpy
+    self.assertGreater(found[4], 1 << 20)
     self.assertEqual((found[5].tolist(), found[6]), ([25, 14], 1.))
     np.testing.assert_array_equal(found[7:], [[2., 2.], [1., 1.], [2., 2.]])
 

@@ -232,7 +232,7 @@ class EstimatorTest(unittest.TestCase):
     with mock.patch.dict(os.environ, {'TF_CONFIG': json.dumps(alone)}):
       with self.assertRaisesRegex(ValueError, 'must have one "chief" node'):
         estimator.RunConfig()
-    with self.assertRaisesRegex(NotImplementedError, 'train_distribute'):
+    with self.assertRaisesRegex(ValueError, 'train_distribute'):
       estimator.RunConfig(train_distribute=object())
 
 

@@ -70,6 +70,36 @@ class InnerModuleTest(unittest.TestCase):
     with self.assertRaises(AttributeError):
       types.DT_NOTHING
 
+  def test_what_inner_modules_say_of_functions_and_shapes(self):
+    import functools
+    from leat.python.framework import tensor_shape
+    from leat.python.ops import resources, summary_ops_v2
+    from leat.python.training import slot_creator
+    from leat.python.util import function_utils, serialization, tf_inspect
+
+    class Model:
+      def call(self, a, b, c=1):
+        return a, b, c
+    partial = functools.partial(Model().call, 1, c=2)
+    self.assertEqual(function_utils.fn_args(Model().call), ('a', 'b', 'c'))
+    self.assertEqual(function_utils.fn_args(partial), ('b',))
+    self.assertEqual(tf_inspect.getfullargspec(Model.call).args, ['self', 'a', 'b', 'c'])
+    self.assertTrue(function_utils.has_kwargs(lambda **named: named))
+    self.assertEqual(serialization.get_json_type(tf.TensorShape([1, None])), [1, None])
+    self.assertEqual(serialization.get_json_type(tf.float32), 'float32')
+    self.assertEqual(tensor_shape.matrix(2, None).as_list(), [2, None])
+    self.assertEqual(tensor_shape.unknown_shape(2).as_list(), [None, None])
+    with tf.Graph().as_default(), tf.Session() as session:
+      slot = slot_creator.create_zeros_slot(tf.Variable([1., 2.], name='v'), 'm')
+      self.assertEqual(slot.op.name, 'v/m')
+      handle, create = tf.constant('h', name='handle'), tf.no_op()
+      resources.register_resource(handle, create, tf.constant(False))
+      missing = resources.report_uninitialized_resources()
+      self.assertEqual(session.run(missing).tolist(), [b'handle:0'])
+      session.run(resources.initialize_resources(resources.shared_resources()))
+      self.assertEqual(summary_ops_v2.all_summary_ops(), [])
+    self.assertIs(tf.core.framework.graph_pb2.GraphDef, tf.GraphDef)
+
   def test_standing_in_for_tensorflow(self):
     code = ('import leat; leat.install_as_tensorflow()\n'
             'from tensorflow.python.ops import math_ops, rnn, rnn_cell\n'

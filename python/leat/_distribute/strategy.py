@@ -358,10 +358,15 @@ class MirroredStrategyV1(MirroredStrategy):
     Strategy.__init__(self, _one_device('MirroredStrategy', devices, count))
 
 
-DistributeConfig = collections.namedtuple(
-    'DistributeConfig', ['train_distribute', 'eval_distribute', 'remote_cluster'])
-DistributeConfig.__new__.__defaults__ = (None, None, None)
-EXPORTS = {'contrib.distribute.DistributeConfig': 'DistributeConfig'}
+@export('contrib.distribute.DistributeConfig')
+class DistributeConfig(collections.namedtuple('DistributeConfig', [
+    'train_distribute', 'eval_distribute', 'remote_cluster'])):
+  """The strategies of a RunConfig (experimental_distribute) for training and evaluation."""
+  __slots__ = ()
+
+  def __new__(cls, train_distribute=None, eval_distribute=None, remote_cluster=None):
+    return super().__new__(cls, train_distribute, eval_distribute, remote_cluster)
+
 
 _default = Strategy()
 _default_replica = _default._replica

@@ -162,6 +162,7 @@ class Dimension:
 
 @export('python.framework.tensor_shape.as_dimension')
 def as_dimension(value):
+  """The value as a Dimension."""
   return value if isinstance(value, Dimension) else Dimension(value)
 
 
@@ -404,6 +405,7 @@ class TensorShape:
 
 @export('python.framework.tensor_shape.as_shape')
 def as_shape(shape):
+  """The value as a TensorShape."""
   return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 

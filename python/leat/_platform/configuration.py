@@ -147,6 +147,7 @@ def set_intra_op_parallelism_threads(num_threads):
 
 @export('config.threading.get_intra_op_parallelism_threads')
 def get_intra_op_parallelism_threads():
+  """What set_intra_op_parallelism_threads has said; 0 from the start."""
   return _value('intra_op_parallelism_threads', 0)
 
 
@@ -158,6 +159,7 @@ def set_inter_op_parallelism_threads(num_threads):
 
 @export('config.threading.get_inter_op_parallelism_threads')
 def get_inter_op_parallelism_threads():
+  """What set_inter_op_parallelism_threads has said; 0 from the start."""
   return _value('inter_op_parallelism_threads', 0)
 
 
@@ -169,6 +171,7 @@ def set_soft_device_placement(enabled):
 
 @export('config.get_soft_device_placement')
 def get_soft_device_placement():
+  """What set_soft_device_placement has said; False from the start."""
   return _value('allow_soft_placement', False)
 
 
@@ -180,6 +183,7 @@ def set_log_device_placement(enabled):
 
 @export('debugging.get_log_device_placement')
 def get_log_device_placement():
+  """What set_log_device_placement has said; False from the start."""
   return _value('log_device_placement', False)
 
 
@@ -191,6 +195,7 @@ def set_jit(enabled):
 
 @export('config.optimizer.get_jit')
 def get_jit():
+  """'autoclustering' where set_jit has said so, else ''."""
   return 'autoclustering' if _settings.config is not None and \
       _settings.config.graph_options.optimizer_options.global_jit_level == 1 else ''
 

@@ -70,11 +70,13 @@ def is_built_with_cuda():
 
 @export('test.is_built_with_rocm')
 def is_built_with_rocm():
+  """False: there is no code for AMD's GPUs."""
   return False
 
 
 @export('test.is_built_with_xla')
 def is_built_with_xla():
+  """False: nothing is compiled just in time."""
   return False
 
 

@@ -37,7 +37,7 @@ def _chosen(values, key, what):
   return values
 
 
-@export('contrib.learn.MetricSpec')
+@export('contrib.learn.MetricSpec', 'contrib.learn.metric_spec.MetricSpec')
 class MetricSpec:
   """metric_fn is called with predictions, labels and weights by the names that its arguments have
   (predictions or prediction; labels, label, targets or target; weights or weight). What is chosen

@@ -88,6 +88,7 @@ class AsyncCheckpointSaverHook(SessionRunHook):
 def _refused(what):
   def refuse(*unused_args, **unused):
     raise errors.UnimplementedError(None, None, 'tpu.%s: there is no code for TPUs here' % what)
+  refuse.__doc__ = 'UnimplementedError: there is no code for TPUs here.'
   return refuse
 
 
