@@ -1,0 +1,80 @@
+"""tf.load_op_library and its kin: shared libraries that bring ops, kernels or file systems of their
+own, written against TensorFlow's C API (tensorflow/c/ops.h, kernels.h). Libraries of C++ ops that use
+TensorFlow's classes cannot be loaded, since these classes are not here."""
+from __future__ import annotations
+
+import os
+import re
+import types
+
+from leat import _leat
+from leat._export import export
+from leat._graph import errors
+
+_loaded = {}   # path -> module
+
+
+def _snake(name):
+  """The name of the function for an op: ZeroOut is zero_out."""
+  return re.sub(r'(?<!^)([A-Z])(?=[a-z])|(?<=[a-z])([A-Z])', lambda m: '_' + m.group(0), name).lower()
+
+
+def _show_symbols():
+  """Lets libraries that are loaded afterwards see the functions of ours, since many do not say that
+  they need it: TensorFlow's package is loaded so, too."""
+  import ctypes
+  import glob
+  from leat._platform import facts
+  for path in sorted(glob.glob(os.path.join(facts.get_lib(), 'libleat.so*')))[:1]:
+    ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+
+
+def _load(path):
+  path = os.fspath(path)
+  if not _loaded:
+    _show_symbols()
+  try:
+    return _leat.load_library(path)
+  except _leat.StatusError as error:
+    raise errors.of_status(error) from None
+
+
+@export('load_op_library')
+def load_op_library(library_filename):
+  """Loads a library of ops and gives a module with a function for each of them: that of ZeroOut is
+  zero_out. OP_LIST in it has their definitions. NotFoundError where the file is no library that can
+  be loaded. A library is loaded once and stays."""
+  from leat import raw_ops
+  from leat._graph import message
+  path = os.fspath(library_filename)
+  if path not in _loaded:
+    ops = message.of('OpList').FromString(_load(path))
+    name = re.sub(r'\W', '_', os.path.splitext(os.path.basename(path))[0])
+    module = types.ModuleType(name, 'The ops of %s.' % path)
+    module.OP_LIST = ops
+    for op in ops.op:
+      function = raw_ops.wrapper(op.name, _snake(op.name))
+      setattr(module, _snake(op.name), function)
+      setattr(module, op.name, function)
+    _loaded[path] = module
+  return _loaded[path]
+
+
+@export('load_library')
+def load_library(library_location):
+  """Loads a library, or all those (.so) in a folder. NotFoundError where there is none."""
+  if not os.path.exists(library_location):
+    raise errors.NotFoundError(None, None, 'The file or folder to load kernel libraries from does '
+                               'not exist: %s' % library_location)
+  if os.path.isdir(library_location):
+    for name in sorted(os.listdir(library_location)):
+      if name.endswith('.so'):
+        _load(os.path.join(library_location, name))
+  else:
+    _load(library_location)
+
+
+@export('load_file_system_library')
+def load_file_system_library(library_filename):
+  """Loads a library that brings a file system."""
+  _load(library_filename)
