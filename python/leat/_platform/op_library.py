@@ -1,6 +1,6 @@
 """tf.load_op_library and its kin: shared libraries that bring ops, kernels or file systems of their
-own, written against TensorFlow's C API (tensorflow/c/ops.h, kernels.h). Libraries of C++ ops that use
-TensorFlow's classes cannot be loaded, since these classes are not here."""
+own, written against TensorFlow's C API (tensorflow/c/ops.h, kernels.h). Libraries of C++ ops that
+use TensorFlow's classes cannot be loaded, since these classes are not here."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ _loaded = {}   # path -> module
 
 def _snake(name):
   """The name of the function for an op: ZeroOut is zero_out."""
-  return re.sub(r'(?<!^)([A-Z])(?=[a-z])|(?<=[a-z])([A-Z])', lambda m: '_' + m.group(0), name).lower()
+  return re.sub(r'(?<!^)[A-Z](?=[a-z])|(?<=[a-z])[A-Z]', lambda m: '_' + m.group(0), name).lower()
 
 
 def _show_symbols():
