@@ -1,4 +1,6 @@
 """tf.test, used as programs use it."""
+import contextlib
+import io
 import unittest
 
 import numpy as np
@@ -55,6 +57,32 @@ class Case(tf.test.TestCase):
     self.assertProtoEquals('name: "x"  op: "NoOp"', tf.NodeDef(name='x', op='NoOp'))
     with self.assertRaises(AssertionError):
       self.assertProtoEquals('name: "y"', tf.NodeDef(name='x'))
+
+
+class BenchmarkTest(unittest.TestCase):
+
+  def test_an_operation_is_measured(self):
+    runs, printed = [], io.StringIO()
+    with tf.Graph().as_default(), tf.Session() as session:
+      op = tf.py_func(lambda: runs.append(1), [], [], name='op')
+      with contextlib.redirect_stdout(printed):
+        found = tf.test.Benchmark().run_op_benchmark(
+            session, op, burn_iters=1, min_iters=4, name='mine', extras={'a': 1}, mbs=2.)
+    self.assertEqual(len(runs), 5)
+    self.assertEqual((found['iters'], found['extras']['a']), (4, 1))
+    self.assertAlmostEqual(found['throughput'] * found['wall_time'], 2.)
+    self.assertRegex(printed.getvalue(), r'^mine: iters 4, wall_time ')
+
+  def test_graphs_are_compared_by_their_nodes(self):
+    def graph(value):
+      with tf.Graph().as_default() as g:
+        tf.constant(value, name='c')
+      return g.as_graph_def()
+    tf.test.assert_equal_graph_def(graph(1.), graph(1.))
+    with self.assertRaisesRegex(AssertionError, 'Node c differs'):
+      tf.test.assert_equal_graph_def(graph(1.), graph(2.))
+    with self.assertRaisesRegex(AssertionError, "only one of the graphs has: .'c'"):
+      tf.test.assert_equal_graph_def(graph(1.), tf.GraphDef())
 
 
 if __name__ == '__main__':

@@ -142,6 +142,16 @@ def disable_eager_execution():
   """There is none."""
 
 
+@export('disable_tensor_equality')
+def disable_tensor_equality():
+  """Tensors are compared by identity, always."""
+
+
+@export('disable_v2_tensorshape')
+def disable_v2_tensorshape():
+  """Sizes of a TensorShape are Dimensions, always."""
+
+
 @export('disable_v2_behavior')
 def disable_v2_behavior():
   """There is none."""
