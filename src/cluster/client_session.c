@@ -592,10 +592,7 @@ static leat_status_t begin_partial(leat_remote_session_t* base, leat_shared_grap
   partial->step.run = &partial->run;
   leat_arena_initialize(session->allocator, 0, &partial->step.arena);
   leat_status_t status = set_up(partial, graph);
-  if (status) {
-    end_partial(&partial->base);
-    return status;
-  }
-  *out_run = &partial->base;
-  return leat_ok_status();
+  *out_run = status ? NULL : &partial->base;
+  if (status) end_partial(&partial->base);
+  return status;
 }

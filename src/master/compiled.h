@@ -27,7 +27,8 @@ struct leat_compiled_s {
   int fetch_count;
   bool has_flow;       // has control flow, so values may be dead
   bool spans_tasks;    // has partitions on other tasks than the master's own
-  int64_t graph_key;   // leat_compiled_graph_key
+  int64_t graph_key;   // by which steps are numbered: a hash of the keys of its collectives, which
+                       // is TensorFlow's; 0: it has none, or the master's options have no numbers
   leat_worker_t* keeps_collectives;  // has all of them, and is the master's own; or NULL
   bool leaves_traces;  // lies on other tasks, or has ops that put resources into the step's
                        // container, or calls, so the workers must clean up after every step

@@ -101,10 +101,8 @@ LEAT_MUST_USE leat_status_t leat_compiled_run(leat_compiled_t* compiled,
                                               int64_t deadline_ns, int inter_op_threads,
                                               void* collector,
                                               struct leat_cancellation_s* cancellation);
-// The key of the signature's graph, by which its steps are numbered where the master's options have
-// numbers. 0: nobody else takes part in its collectives (master/collectives.h).
-int64_t leat_compiled_graph_key(const leat_compiled_t* compiled);
-// leat_compiled_run for a step that |numbers| number, under |graph_key|, which is not 0.
+// leat_compiled_run for a step that |numbers| number, under |graph_key| or, where that is 0, under
+// the graph's own. A graph without collectives has none, and its steps are not numbered.
 LEAT_MUST_USE leat_status_t leat_compiled_run_numbered(
     leat_compiled_t* compiled, leat_step_numbers_t* numbers, int64_t graph_key,
     const leat_tensor_t* feeds, leat_tensor_t* fetches, int64_t deadline_ns, int inter_op_threads,

@@ -300,8 +300,6 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
   return run_step(compiled, &request, cancellation);
 }
 
-int64_t leat_compiled_graph_key(const leat_compiled_t* compiled) { return compiled->graph_key; }
-
 // Collectives go by the step of their container. Where they are all in this process, only that step
 // gets the number, and transfers go by a number of this master's alone: another master's step may
 // then use the same parameter server at the same time. Collectives in other tasks go by the number
@@ -313,6 +311,11 @@ leat_status_t leat_compiled_run_numbered(leat_compiled_t* compiled, leat_step_nu
                                          leat_cancellation_t* cancellation) {
   leat_worker_t* own = compiled->keeps_collectives;
   int64_t number;
+  if (!graph_key) graph_key = compiled->graph_key;
+  if (!graph_key) {
+    return leat_compiled_run(compiled, feeds, fetches, deadline_ns, inter_op_threads, collector,
+                             cancellation);
+  }
   LEAT_RETURN_IF_ERROR(numbers->draw(numbers, graph_key, deadline_ns, cancellation, &number));
   leat_run_request_t request = {
       .step_id = own ? leat_master_new_step() : number,

@@ -470,15 +470,18 @@ leat_status_t leat_session_begin_partial(leat_session_t* session, const leat_run
   return leat_partial_run_begin(&session->master, &rewrite, run->feed_count, out_run);
 }
 
+// When the step has to end; its own limit goes before the session's.
+static int64_t deadline_of(const leat_session_t* session, const leat_run_t* run) {
+  return leat_clock_deadline_after_ms(run->timeout_ms > 0 ? run->timeout_ms
+                                                          : session->options.operation_timeout_ms);
+}
+
 leat_status_t leat_session_prepare(leat_session_t* session, const leat_run_t* run,
                                    leat_signature_t** out_signature) {
   *out_signature = leat_signature_cache_find(&session->signatures, run);
   if (LEAT_LIKELY(*out_signature != NULL)) return leat_ok_status();
-  int64_t timeout_ms = run->timeout_ms > 0 ? run->timeout_ms
-                                           : session->options.operation_timeout_ms;
-  return leat_signature_cache_make(&session->signatures, run,
-                                   leat_clock_deadline_after_ms(timeout_ms), compile_signature,
-                                   session, out_signature);
+  return leat_signature_cache_make(&session->signatures, run, deadline_of(session, run),
+                                   compile_signature, session, out_signature);
 }
 
 // ---- Measuring ----------------------------------------------------------------------------------
@@ -528,8 +531,7 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
 
 // ---- Running ------------------------------------------------------------------------------------
 
-// Says which node was fed a wrong type. It takes the graph's lock for the node's name, which is
-// affordable because only a failing step comes here.
+// Names the node that was fed a wrong type. A step that fails can afford the graph's lock.
 static leat_status_t wrong_feed_type(leat_session_t* session, const leat_signature_t* s, int index,
                                      int dtype) {
   LEAT_DCHECK(index >= 0 && index < s->feed_count);
@@ -556,9 +558,8 @@ static LEAT_COLD leat_status_t run_remotely(leat_session_t* session, const leat_
   leat_mutex_lock(&session->graph->mutex);
   leat_status_t status = check_run(session->graph->graph, run, &echoes);
   leat_mutex_unlock(&session->graph->mutex);
-  LEAT_RETURN_IF_ERROR(status);
-  if (echoes) return refuse_echo();
-  return remote->vtable->run(remote, session->graph, run);
+  if (!status && echoes) status = refuse_echo();
+  return status ? status : remote->vtable->run(remote, session->graph, run);
 }
 
 leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_t* signature,
@@ -575,23 +576,16 @@ leat_status_t leat_session_run_prepared(leat_session_t* session, leat_signature_
     leat_signature_edges(signature, &step);
     return run_remotely(session, &step);
   }
-  int64_t timeout_ms = run->timeout_ms;
-  if (timeout_ms <= 0) timeout_ms = session->options.operation_timeout_ms;
-  int64_t deadline_ns =
-      timeout_ms <= 0 ? LEAT_DEADLINE_NEVER : leat_clock_deadline_after_ms(timeout_ms);
+  const int64_t deadline_ns = deadline_of(session, run);
   leat_compiled_t* compiled = leat_plans_find(&signature->plans, run->feed_values);
   if (LEAT_UNLIKELY(!compiled)) {
     LEAT_RETURN_IF_ERROR(leat_plans_make(&signature->plans, &session->master, run->feed_values,
                                          deadline_ns, &compiled));
   }
   if (LEAT_UNLIKELY(session->master.numbers != NULL)) {
-    const int64_t key = run->collective_graph_key ? run->collective_graph_key
-                                                  : leat_compiled_graph_key(compiled);
-    if (key) {
-      return leat_compiled_run_numbered(compiled, session->master.numbers, key, run->feed_values,
-                                        run->fetch_values, deadline_ns, run->inter_op_threads,
-                                        run->collector, run->cancellation);
-    }
+    return leat_compiled_run_numbered(compiled, session->master.numbers, run->collective_graph_key,
+                                      run->feed_values, run->fetch_values, deadline_ns,
+                                      run->inter_op_threads, run->collector, run->cancellation);
   }
   return leat_compiled_run(compiled, run->feed_values, run->fetch_values, deadline_ns,
                            run->inter_op_threads, run->collector, run->cancellation);
