@@ -97,6 +97,18 @@ class ValuesTest(unittest.TestCase):
       for n, value in enumerate(s.run(scattered)):
         np.testing.assert_array_equal(value, 4 * x[n:n + 1])
 
+  def test_chunks_go_around_the_rings_that_the_op_says(self):
+    random = np.random.RandomState(4)
+    inputs = [random.randn(5000).astype('float32') for _ in range(4)]
+    made = []
+    for instance, offsets in enumerate(([], [0], [1, -2, 0], [7])):
+      made.append(on_devices(4, lambda n: collective_ops.all_reduce(
+          inputs[n], 4, 1, instance, subdiv_offsets=offsets, communication_hint='ring')))
+    with session(4) as s:
+      for values in s.run(made):
+        np.testing.assert_allclose(values[0], np.sum(inputs, 0), rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(values[1:], [values[0]] * 3)
+
   def test_communicators(self):
     handles = on_devices(2, lambda n: collective_ops.initialize_communicator(7, n, 2))
     made = on_devices(2, lambda n: collective_ops.all_reduce_v3(handles[n], tf.constant([1., n])))
@@ -248,6 +260,9 @@ class FailuresTest(unittest.TestCase):
     for ranks, text in (([0, 0], 'Duplicate ranks'), ([0, 2], 'less than'), ([0, -1], 'negative')):
       made = on_devices(2, lambda n: collective_ops.initialize_communicator(1, ranks[n], 2))
       self.fails(tf.errors.InvalidArgumentError, text, [h.op for h in made])
+    with tf.device('/cpu:0'):
+      made = collective_ops.all_reduce([1.], 1, 1, 1, subdiv_offsets=[0, 1 << 32])
+    self.fails(tf.errors.InvalidArgumentError, 'item 1 of subdiv_offsets', made)
     with self.assertRaises(ValueError):
       collective_ops.broadcast_send([1.], [1], tf.float32, 1, 1, 1)
 
