@@ -152,10 +152,11 @@ FAMILY(nn, NN_OPS, NN_KERNELS, NN_RULES)
 FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NO_RULES)
 
 // Resources that lie between steps and are filled and emptied by calls that may have to wait
-// (section 4.6): queues, barriers, accumulators of gradients, mutexes.
-#define QUEUE_OPS(X) X(queue) X(barrier) X(accumulator) X(sparse_accumulator)
-#define QUEUE_KERNELS(X) \
-  X(queue_handle) X(queue_access) X(barrier) X(accumulator) X(sparse_accumulator) X(mutex)
+// (section 4.6): queues, barriers, accumulators of gradients, mutexes, batches of several steps.
+#define QUEUE_OPS(X) X(queue) X(barrier) X(accumulator) X(sparse_accumulator) X(batch)
+#define QUEUE_KERNELS(X)                                                                    \
+  X(queue_handle) X(queue_access) X(barrier) X(accumulator) X(sparse_accumulator) X(mutex) \
+  X(batch) X(unbatch)
 FAMILY(queue, QUEUE_OPS, QUEUE_KERNELS, NO_RULES)
 
 // Ragged tensors, whose rows have different lengths.
