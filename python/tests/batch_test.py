@@ -183,6 +183,17 @@ class BatchTest(unittest.TestCase):
     (value,), = self.together(y, rows(1, 2, 3))  # one task is not divided
     self.assertEqual(value.ravel().tolist(), [401, 402, 403])
 
+  def test_a_batch_is_divided_where_a_task_ends(self):
+    """A batch has one task of two rows, or two, of which the second is put off. Without that it
+    would be padded to five rows. It does not matter whether the steps come in time."""
+    @function.Defun(tf.float32)
+    def f(x):
+      return x + 100 * tf.cast(tf.shape(x)[0], tf.float32)
+    y = self.function(f, batch_timeout_micros=200000, max_batch_size=5,
+                      allowed_batch_sizes=[2, 5], batch_padding_policy='BATCH_DOWN')
+    results = self.together(y, rows(1, 2), rows(3, 4))
+    self.assertEqual([r[0].ravel().tolist() for r in results], [[201, 202], [203, 204]])
+
   def test_each_step_fails_with_its_batch(self):
     @function.Defun(tf.float32)
     def f(x):
@@ -215,7 +226,7 @@ class BatchTest(unittest.TestCase):
     @function.Defun(tf.float32)
     def f(x):
       return 2 * x
-    y = self.function(f, max_batch_size=2, max_enqueued_batches=1)
+    y = self.function(f, max_batch_size=2, max_enqueued_batches=2)
     results = self.together(y, rows(1, 2), rows(3, 4))
     self.assertEqual([r[0].ravel().tolist() for r in results], [[2, 4], [6, 8]])
 

@@ -180,8 +180,9 @@ static leat_status_t place_task(queue_t* queue, leat_batch_task_t* task) {
   return status;
 }
 
-// Where padding is not wanted, gives the last pieces of |batch| to a batch of their own before all
-// others, if pieces end exactly where the next smaller size does.
+// Where padding is not wanted, leaves the last pieces of |batch|, which was the open one, to a new
+// open batch, if pieces end exactly where the next smaller size does. Closed batches are padded, as
+// in TensorFlow.
 static void trim_batch(queue_t* queue, leat_batch_t* batch) {
   const int64_t size = trimmed_size(queue, batch->rows);
   if (padded_size(queue, batch->rows) == batch->rows || size == batch->rows) return;
@@ -205,10 +206,9 @@ static void trim_batch(queue_t* queue, leat_batch_t* batch) {
   }
   batch->piece_count = kept;
   batch->rows = size;
-  rest->is_closed = true;
-  rest->next = queue->first;
-  queue->first = rest;
-  if (!queue->last) queue->last = rest;
+  LEAT_DCHECK(!queue->first);
+  rest->deadline_ns = batch->deadline_ns;
+  queue->first = queue->last = rest;
   ++queue->waiting_count;
 }
 
@@ -228,7 +228,7 @@ static leat_batch_t* take_due(queue_t* queue) {
   batch->next = NULL;
   --queue->waiting_count;
   ++queue->processed_count;
-  if (queue->options.trims) trim_batch(queue, batch);
+  if (queue->options.trims && !batch->is_closed) trim_batch(queue, batch);
   batch->padded_rows = padded_size(queue, batch->rows);
   return batch;
 }

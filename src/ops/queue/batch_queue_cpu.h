@@ -25,7 +25,7 @@ typedef struct leat_batch_options_s {
   const int64_t* sizes;   // [size_count] ascending: a batch is padded to the next of them
   int size_count;
   bool splits;     // a task may be divided among batches
-  bool trims;      // gives up rows rather than to pad, where tasks end at a size
+  bool trims;      // a batch whose time is over gives up tasks rather than to be padded
   void (*process)(leat_batch_t* batch);
 } leat_batch_options_t;
 
