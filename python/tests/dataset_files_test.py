@@ -33,6 +33,33 @@ class FilesTest(unittest.TestCase):
       with self.subTest(number=i):
         self.assertEqual(elements(dataset), expected)
 
+  def test_paths_that_match_patterns(self):
+    def matching(*patterns):
+      """The elements, by the ops alone, since no function makes this dataset."""
+      dataset = tf.raw_ops.MatchingFilesDataset(
+          patterns=[os.path.join(self.folder, p) for p in patterns])
+      types = dict(output_types=[tf.string], output_shapes=[[]])
+      iterator = tf.raw_ops.Iterator(shared_name='', container='', **types)
+      following = tf.raw_ops.IteratorGetNext(iterator=iterator, **types)
+      found = []
+      with tf.Session() as session:
+        session.run(tf.raw_ops.MakeIterator(dataset=dataset, iterator=iterator))
+        while True:
+          try:
+            found.append(os.path.relpath(session.run(following)[0].decode(), self.folder))
+          except tf.errors.OutOfRangeError:
+            return found
+
+    for name in ('b.txt', 'a.txt', 'c.rec', '.h.txt', 's/d.txt', 's/a.txt'):
+      os.makedirs(os.path.dirname(os.path.join(self.folder, name)), exist_ok=True)
+      self._file(name, '')
+    self.assertEqual(matching('c*', '*.txt'), ['c.rec', '.h.txt', 'a.txt', 'b.txt'])
+    self.assertEqual(matching('*'), ['.h.txt', 'a.txt', 'b.txt', 'c.rec'])
+    self.assertEqual(matching('*/*', 'a*'), ['s/a.txt', 's/d.txt', 'a.txt'])
+    self.assertEqual(matching('none*', 'c*', 'c*'), ['c.rec', 'c.rec'])
+    with self.assertRaises(tf.errors.NotFoundError):
+      matching('none*', 'z*')
+
   def test_lines(self):
     first, second = self._file('1', 'a\nbb\r\n\nccc'), self._file('2', 'z\n')
     packed = self._file('3', gzip.compress(b'p\nq'))

@@ -66,7 +66,8 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
   X(generator_dataset) X(reducer_dataset) X(shuffle_dataset) X(cache_dataset) X(file_dataset) \
   X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \
-  X(one_shot_iterator) X(dataset_reader) X(record_writer) X(save_dataset) X(load_dataset)
+  X(one_shot_iterator) X(dataset_reader) X(record_writer) X(save_dataset) X(load_dataset)     \
+  X(matching_dataset)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

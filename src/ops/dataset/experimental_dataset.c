@@ -25,6 +25,7 @@ const leat_op_row_t leat_experimental_dataset_ops[] = {
     FORMER("LMDBDataset", NULL),
     FORMER("LatencyStatsDataset", NULL),
     FORMER("MapAndBatchDataset", "metadata"),
+    FORMER("MatchingFilesDataset", NULL),
     FORMER("MaxIntraOpParallelismDataset", NULL),
     FORMER("NonSerializableDataset", NULL),
     FORMER("ParallelInterleaveDataset", "metadata"),

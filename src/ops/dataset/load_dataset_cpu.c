@@ -259,6 +259,12 @@ static leat_status_t open_run(const load_state_t* state, leat_string_view_t path
   leat_string_builder_t directory;
   names_t names = {.arena = arena};
   LEAT_RETURN_IF_ERROR(leat_snapshot_read_metadata(path, arena, &metadata));
+  if (metadata.num_elements < LEAT_CARDINALITY_UNKNOWN) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "the metadata in '%.*s' says %lld elements, must be a number >= 0, or "
+                            "-1 for infinitely many or -2 for an unknown number",
+                            LEAT_SV_ARG(path), (long long)metadata.num_elements);
+  }
   *out_count = metadata.num_elements;
   leat_string_builder_initialize(leat_allocator_system(), &directory);
   leat_string_builder_print(&directory, "%.*s/%.*s", LEAT_SV_ARG(path),
@@ -289,7 +295,7 @@ static leat_status_t load__cpu(leat_kernel_context_t* c) {
   leat_string_view_t path;
   leat_arena_t arena;
   leat_dataset_t* shards;
-  int64_t count;
+  int64_t count = 0;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 0, "path", &path));
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status = open_run(leat_kernel_state(c), path, &arena, &count, &shards);

@@ -20,6 +20,11 @@ static leat_status_t check_files(leat_inference_t* c, int scalars) {
 static leat_status_t files_shape(leat_inference_t* c) { return check_files(c, 2); }
 static leat_status_t fixed_shape(leat_inference_t* c) { return check_files(c, 4); }
 
+static leat_status_t matching_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 1));
+  return leat_shape_scalar_output(c);
+}
+
 static leat_status_t offsets_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, leat_inference_input(c, 3), 1));
   return files_shape(c);
@@ -87,6 +92,13 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = files_shape,
      .doc = "The lines of files."},
+    {.name = "MatchingFilesDataset",
+     .inputs = "patterns: string",
+     .outputs = "handle: variant",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = matching_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 1)),
+     .doc = "The paths of files that match patterns."},
     {.name = "TFRecordDataset",
      .inputs = "filenames: string; compression_type: string; buffer_size: int64",
      .outputs = "handle: variant",
