@@ -12,6 +12,7 @@
 #define LEAT_SAVED_MODEL_H_
 
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/experimental/saved_model/public/saved_model_api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +93,17 @@ TF_CAPI_EXPORT extern void leat_meta_graph_write(const char* path, TF_Graph* gra
 TF_CAPI_EXPORT extern void leat_saved_model_write(const char* directory, TF_Graph* graph,
                                                   TF_Session* session, const leat_model_t* model,
                                                   TF_Status* status);
+
+/* - Functions of a model that was loaded (saved_model_api.h) -------------------------------------
+ * All functions of the model's objects that were traced once, and the traces of the others, in the
+ * order of the objects; freed with TF_DeleteConcreteFunctionList. Makes those that nobody asked
+ * for, and fails where one cannot be made. */
+TF_CAPI_EXPORT extern TF_ConcreteFunctionList* leat_saved_model_functions(TF_SavedModel* model,
+                                                                          TF_Status* status);
+/* What |function| captured when it was traced, in the order of its last inputs: handles of
+ * variables and tables, and tensors. Borrowed from the model. */
+TF_CAPI_EXPORT extern const TF_TensorHandleList* leat_concrete_function_captures(
+    const TF_ConcreteFunction* function);
 
 #ifdef __cplusplus
 }

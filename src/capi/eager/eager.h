@@ -153,13 +153,13 @@ struct TFE_Op {
   int next_argument;
   bool has_device;
   // What the op calls instead of a kernel, with a hold on its model; NULL: nothing.
-  struct TF_SignatureDefFunction* signature;
+  const struct leat_model_call_s* call;
   const struct TFE_CancellationManager* cancellation;  // NULL: that of the context
 };
 
-// Runs |op->signature| on the op's inputs (saved_model.c), as TFE_Execute does.
-LEAT_MUST_USE leat_status_t leat_eager_signature_run(const TFE_Op* op, TFE_TensorHandle** retvals,
-                                                     int* num_retvals);
-void leat_eager_signature_release(struct TF_SignatureDefFunction* signature);  // NULL is allowed
+// Makes |op->call| on the op's inputs (saved_model.c), as TFE_Execute does.
+LEAT_MUST_USE leat_status_t leat_eager_call_run(const TFE_Op* op, TFE_TensorHandle** retvals,
+                                                int* num_retvals);
+void leat_eager_call_release(const struct leat_model_call_s* call);  // NULL is allowed
 
 #endif  // LEAT_CAPI_EAGER_EAGER_H_

@@ -102,7 +102,7 @@ leat_status_t leat_eager_check_room(int count, const int* num_retvals) {
 
 static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
   leat_eager_kernel_t* kernel = NULL;
-  if (LEAT_UNLIKELY(op->signature)) return leat_eager_signature_run(op, retvals, num_retvals);
+  if (LEAT_UNLIKELY(op->call)) return leat_eager_call_run(op, retvals, num_retvals);
   LEAT_RETURN_IF_ERROR(leat_eager_kernel_find(op, &kernel));
   int count = kernel->kernel->output_count;
   leat_status_t status = leat_eager_check_room(count, num_retvals);

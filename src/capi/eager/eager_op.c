@@ -44,7 +44,7 @@ void TFE_DeleteOp(TFE_Op* op) {
   for (size_t i = 0; i < op->input_count; ++i) TFE_DeleteTensorHandle(op->inputs[i]);
   leat_allocator_free(leat_allocator_system(), op->inputs);
   leat_capi_description_free(op->description);
-  leat_eager_signature_release(op->signature);
+  leat_eager_call_release(op->call);
   leat_allocator_free(leat_allocator_system(), op);
 }
 

@@ -7,15 +7,15 @@
 //
 // The model, with all that it gives out, is one object: the client and each op that calls a
 // signature hold references to it.
+#include "capi/eager/saved_model.h"
+
 #include <stdlib.h>
 
-#include "capi/eager/eager.h"
-#include "formats/generated/meta_graph.h"
 #include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "formats/wire/shape_proto.h"
 #include "session/meta_graph.h"
 #include "tensorflow/c/eager/c_api_unified_experimental.h"
-#include "tensorflow/c/experimental/saved_model/public/saved_model_api.h"
 
 struct TF_TensorSpec {
   TF_DataType dtype;
@@ -39,33 +39,25 @@ struct TF_SignatureDefFunctionMetadata {
 };
 
 struct TF_SignatureDefFunction {
-  TF_SavedModel* model;
-  leat_string_view_t key;
+  leat_model_call_t call;
   TF_SignatureDefFunctionMetadata metadata;
-};
-
-struct TF_SavedModel {
-  leat_reference_count_t references;
-  TFE_Context* context;  // in which its ops are
-  TF_Graph* graph;
-  TF_Session* session;
-  leat_arena_t arena;  // holds the signatures
-  TF_SignatureDefFunction* signatures;
-  size_t signature_count;
 };
 
 // ---- Life ---------------------------------------------------------------------------------------
 
 void TF_DeleteSavedModel(TF_SavedModel* model) {
   if (!model || !leat_reference_count_release(&model->references)) return;
+  leat_model_objects_free(model->objects);
   TF_DeleteSession(model->session, NULL);
   TF_DeleteGraph(model->graph);
+  leat_mutex_deinitialize(&model->mutex);
+  leat_arena_deinitialize(&model->calls);
   leat_arena_deinitialize(&model->arena);
   leat_allocator_free(leat_allocator_system(), model);
 }
 
-void leat_eager_signature_release(TF_SignatureDefFunction* signature) {
-  if (signature) TF_DeleteSavedModel(signature->model);
+void leat_eager_call_release(const leat_model_call_t* call) {
+  if (call) TF_DeleteSavedModel(call->model);
 }
 
 // Fills a parameter and the tensor of the graph that it stands for.
@@ -124,28 +116,53 @@ static leat_status_t read_signature(TF_SavedModel* model, leat_string_view_t key
   for (size_t i = 0; i < outputs; ++i) {
     entries[inputs + i] = (entry_t){def->outputs.items[i].key, def->outputs.items[i].value};
   }
-  signature->model = model;
-  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->arena, key, &signature->key));
+  leat_model_call_t* call = &signature->call;
+  *call = (leat_model_call_t){.model = model, .kind = "signature"};
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->arena, key, &call->name));
   LEAT_RETURN_IF_ERROR(read_list(model, entries, inputs, &signature->metadata.args));
-  return read_list(model, entries + inputs, outputs, &signature->metadata.returns);
+  LEAT_RETURN_IF_ERROR(read_list(model, entries + inputs, outputs, &signature->metadata.returns));
+  call->feeds = signature->metadata.args.outputs;
+  call->arg_count = inputs;
+  call->returns = signature->metadata.returns.outputs;
+  call->return_count = outputs;
+  return leat_ok_status();
 }
 
-// Reads the signatures of a MetaGraphDef; one without outputs, which marks how the model is
+// Reads the signatures of the MetaGraphDef; one without outputs, which marks how the model is
 // initialized, is passed over.
-static leat_status_t read_signatures(TF_SavedModel* model, const TF_Buffer* meta_graph_def) {
-  leat_pb_meta_graph_def_t def = {0};
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_meta_graph_def_descriptor,
-                                           leat_capi_buffer_bytes(meta_graph_def), &model->arena,
-                                           NULL, &def));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, def.signature_def.count + 1, &model->signatures));
-  for (size_t i = 0; i < def.signature_def.count; ++i) {
-    const leat_pb_meta_graph_def_signature_def_entry_t* entry = &def.signature_def.items[i];
+static leat_status_t read_signatures(TF_SavedModel* model) {
+  const leat_pb_meta_graph_def_t* def = &model->def;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&model->arena, def->signature_def.count + 1, &model->signatures));
+  for (size_t i = 0; i < def->signature_def.count; ++i) {
+    const leat_pb_meta_graph_def_signature_def_entry_t* entry = &def->signature_def.items[i];
     if (!entry->value || leat_string_view_equals(entry->key, "__saved_model_init_op")) continue;
     LEAT_RETURN_IF_ERROR(read_signature(model, entry->key, entry->value,
                                         &model->signatures[model->signature_count]));
     ++model->signature_count;
   }
   return leat_ok_status();
+}
+
+// Keeps of the MetaGraphDef |bytes| what the graph does not hold, in the model's arena.
+static leat_status_t keep_description(TF_SavedModel* model, leat_string_view_t bytes) {
+  leat_meta_graph_t m;
+  leat_string_builder_t copy;
+  leat_string_view_t kept;
+  LEAT_RETURN_IF_ERROR(leat_meta_graph_parse(bytes, leat_allocator_system(), &m));
+  m.message.meta_info_def = NULL;
+  leat_string_builder_initialize(leat_allocator_system(), &copy);
+  leat_status_t status =
+      leat_message_encode(&leat_pb_meta_graph_def_descriptor, &m.message, &copy);
+  if (!status) {
+    status = leat_arena_copy_string(&model->arena, leat_string_builder_view(&copy), &kept);
+  }
+  if (!status) {
+    status = leat_message_decode(&leat_pb_meta_graph_def_descriptor, kept, &model->arena, NULL,
+                                 &model->def);
+  }
+  leat_string_builder_deinitialize(&copy);
+  leat_meta_graph_deinitialize(&m);
+  return status;
 }
 
 // Loads graph and session, with options like those of the context's session, and the signatures.
@@ -163,7 +180,12 @@ static leat_status_t load(TF_SavedModel* model, const char* directory, const cha
   model->session = TF_LoadSessionFromSavedModel(&options, NULL, directory, tags, tag_count,
                                                 model->graph, meta_graph_def, &status);
   leat_status_t result = leat_capi_status_take(&status);
-  if (!result) result = read_signatures(model, meta_graph_def);
+  if (!result) {
+    result = leat_arena_copy_string(&model->arena, leat_string_view_from(directory),
+                                    &model->directory);
+  }
+  if (!result) result = keep_description(model, leat_capi_buffer_bytes(meta_graph_def));
+  if (!result) result = read_signatures(model);
   TF_DeleteBuffer(meta_graph_def);
   return result;
 }
@@ -177,6 +199,8 @@ TF_SavedModel* TF_LoadSavedModelWithTags(const char* dirname, TFE_Context* ctx,
     leat_status_free(result);
     *model = (TF_SavedModel){.references = 1, .context = ctx};
     leat_arena_initialize(leat_allocator_system(), 4096, &model->arena);
+    leat_arena_initialize(leat_allocator_system(), 4096, &model->calls);
+    leat_mutex_initialize(&model->mutex);
     result = load(model, dirname, tags, tags_len);
   }
   if (result) {
@@ -198,7 +222,7 @@ TF_SignatureDefFunction* TF_GetSavedModelSignatureDefFunction(TF_SavedModel* mod
                                                               const char* signature_def_key,
                                                               TF_Status* status) {
   for (size_t i = 0; i < model->signature_count; ++i) {
-    if (!leat_string_view_equals(model->signatures[i].key, signature_def_key)) continue;
+    if (!leat_string_view_equals(model->signatures[i].call.name, signature_def_key)) continue;
     leat_capi_status_set(status, leat_ok_status());
     return &model->signatures[i];
   }
@@ -244,62 +268,69 @@ const TF_Shape* TF_TensorSpecShape(const TF_TensorSpec* spec) { return &spec->sh
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-TFE_Op* TF_SignatureDefFunctionMakeCallOp(TF_SignatureDefFunction* func,
-                                          TFE_TensorHandle** inputs, int num_inputs,
-                                          TF_Status* status) {
-  const size_t count = func->metadata.args.count;
-  if (num_inputs < 0 || (size_t)num_inputs != count) {
-    leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
-                                                  "Calling signature '%.*s' failed: there are %d "
-                                                  "inputs, must be %zu",
-                                                  LEAT_SV_ARG(func->key), num_inputs, count));
+static leat_status_t check_count(const leat_model_call_t* call, size_t count) {
+  if (count == call->arg_count) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Calling %s '%.*s' failed: there are %zu inputs, must be %zu",
+                          call->kind, LEAT_SV_ARG(call->name), count, call->arg_count);
+}
+
+TFE_Op* leat_model_call_op(const leat_model_call_t* call, TFE_TensorHandle** inputs,
+                           int num_inputs, TF_Status* status) {
+  leat_status_t result = check_count(call, num_inputs < 0 ? 0 : (size_t)num_inputs);
+  if (result) {
+    leat_capi_status_set(status, result);
     return NULL;
   }
-  TFE_Op* op = TFE_NewOp(func->model->context, "StatefulPartitionedCall", status);
+  TFE_Op* op = TFE_NewOp(call->model->context, "StatefulPartitionedCall", status);
   if (!op) return NULL;
-  op->signature = func;
-  leat_reference_count_retain(&func->model->references);
+  op->call = call;
+  leat_reference_count_retain(&call->model->references);
   TFE_OpAddInputList(op, inputs, num_inputs, status);
   if (!status->status) return op;
   TFE_DeleteOp(op);
   return NULL;
 }
 
+TFE_Op* TF_SignatureDefFunctionMakeCallOp(TF_SignatureDefFunction* func,
+                                          TFE_TensorHandle** inputs, int num_inputs,
+                                          TF_Status* status) {
+  return leat_model_call_op(&func->call, inputs, num_inputs, status);
+}
+
 // |tensors| has room for the feeds and then the fetches. The signature is prepared, since a
 // signature may give an input back as it is, which a plain run refuses.
 static leat_status_t run_step(const TFE_Op* op, leat_tensor_t* tensors) {
-  const TF_SignatureDefFunctionMetadata* metadata = &op->signature->metadata;
-  leat_session_t* session = op->signature->model->session->session;
+  const leat_model_call_t* call = op->call;
+  leat_session_t* session = call->model->session->session;
   leat_signature_t* prepared = NULL;
+  const size_t feeds = call->arg_count + call->capture_count;
   for (size_t i = 0; i < op->input_count; ++i) tensors[i] = op->inputs[i]->tensor;
-  leat_run_t run = {.feeds = metadata->args.outputs,
+  for (size_t i = 0; i < call->capture_count; ++i) {
+    tensors[call->arg_count + i] = call->captures[i];
+  }
+  leat_run_t run = {.feeds = call->feeds,
                     .feed_values = tensors,
-                    .feed_count = (int)metadata->args.count,
-                    .fetches = metadata->returns.outputs,
-                    .fetch_values = tensors + op->input_count,
-                    .fetch_count = (int)metadata->returns.count,
+                    .feed_count = (int)feeds,
+                    .fetches = call->returns,
+                    .fetch_values = tensors + feeds,
+                    .fetch_count = (int)call->return_count,
+                    .targets = &call->target,
+                    .target_count = call->return_count == 0,
                     .cancellation = op->cancellation ? op->cancellation->cancellation : NULL};
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, &run, &prepared));
   return leat_session_run_prepared(session, prepared, &run);
 }
 
-leat_status_t leat_eager_signature_run(const TFE_Op* op, TFE_TensorHandle** retvals,
-                                       int* num_retvals) {
-  const size_t returns = op->signature->metadata.returns.count;
+leat_status_t leat_eager_call_run(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
+  const size_t feeds = op->call->arg_count + op->call->capture_count;
+  const size_t returns = op->call->return_count;
   leat_tensor_t* tensors = NULL;
-  if (op->input_count != op->signature->metadata.args.count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Calling signature '%.*s' failed: there are %zu inputs, must be %zu",
-                            LEAT_SV_ARG(op->signature->key), op->input_count,
-                            op->signature->metadata.args.count);
-  }
+  LEAT_RETURN_IF_ERROR(check_count(op->call, op->input_count));
   LEAT_RETURN_IF_ERROR(leat_eager_check_room((int)returns, num_retvals));
-  LEAT_RETURN_IF_ERROR(
-      LEAT_ALLOCATE(leat_allocator_system(), op->input_count + returns + 1, &tensors));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), feeds + returns + 1, &tensors));
   leat_status_t status = run_step(op, tensors);
-  if (!status) {
-    status = leat_eager_wrap_outputs(tensors + op->input_count, (int)returns, retvals);
-  }
+  if (!status) status = leat_eager_wrap_outputs(tensors + feeds, (int)returns, retvals);
   if (!status) *num_retvals = (int)returns;
   leat_allocator_free(leat_allocator_system(), tensors);
   return status;
