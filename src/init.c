@@ -70,6 +70,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/plugin/plugin.c: loading
 //     the load that runs on this thread
 //     TF_LoadLibrary | thread | that call's end
+//   optimize/graph_plugin.c: registration, plugins
+//     graph optimizers of plug-ins, never removed
+//     loading a library of one | registration; readers follow the list by atomic loads | process
 //   capi/eager/eager_executor.c: thread_count, thread_number
 //     numbers threads that ask for executors
 //     at start; the first question of a thread | atomic; thread | process; thread

@@ -29,6 +29,7 @@
 #include "master/answer.h"
 #include "master/collectives.h"
 #include "master/partitioner.h"
+#include "optimize/graph_plugin.h"
 
 leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signature_t* signature,
                                 leat_rewrite_t* out_rewrite) {
@@ -149,8 +150,20 @@ static const leat_kernel_row_t* find_kernel(const void* data, const leat_op_t* o
   return row;
 }
 
+// Tells the passes what devices are called (leat_pass_options_t.device_name).
+static leat_string_view_t device_name(const void* data, int32_t device) {
+  const leat_placer_options_t* placement = data;
+  return device >= 0 && device < placement->device_count ? placement->devices[device].name
+                                                         : LEAT_SV("");
+}
+
+// Passes that a plug-in turns off run on no graph of a session that has devices of its type.
 leat_pass_options_t leat_master_pass_options(const leat_master_options_t* options) {
   leat_pass_options_t passes = options->passes;
+  for (int i = 0; leat_graph_plugins() && i < options->placement.device_count; ++i) {
+    passes.passes &= ~leat_graph_plugins_off(options->placement.devices[i].type);
+  }
+  passes.device_name = device_name;
   passes.find_kernel = find_kernel;
   passes.find_kernel_data = &options->placement;
   return passes;

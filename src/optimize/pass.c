@@ -17,10 +17,10 @@
 
 const leat_pass_t* const leat_passes[] = {
     &leat_pass_fold,      &leat_pass_arithmetic,     &leat_pass_dependency,
-    &leat_pass_cse,       &leat_pass_recompute,      &leat_pass_rules,
-    &leat_pass_defer,     &leat_pass_concat_sinking, &leat_pass_prologues,
-    &leat_pass_fusion,    &leat_pass_swap,           &leat_pass_compress,
-    &leat_pass_recv_schedule,
+    &leat_pass_cse,       &leat_pass_recompute,      &leat_pass_plugin,
+    &leat_pass_rules,     &leat_pass_defer,          &leat_pass_concat_sinking,
+    &leat_pass_prologues, &leat_pass_fusion,         &leat_pass_swap,
+    &leat_pass_compress,  &leat_pass_recv_schedule,
     NULL};
 
 uint32_t leat_passes_of_option(const char* option) {
@@ -66,20 +66,41 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
 }
 
-// Runs the pass if it may have work. The edit is made for the first pass that has.
-static leat_status_t run_if_needed(const leat_pass_t* pass, leat_rewrite_t* rewrite,
-                                   const leat_pass_options_t* options, leat_edit_t* inout_edit) {
-  if (pass->has_work && !pass->has_work(rewrite->graph)) return leat_ok_status();
-  if (!inout_edit->graph) {
-    LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, inout_edit));
-  }
-  return run(pass, inout_edit);
-}
-
 static leat_status_t end_edit(leat_edit_t* edit, leat_status_t status) {
   if (!status && edit->graph) status = leat_edit_compact(edit);
   leat_edit_deinitialize(edit);
   return status;
+}
+
+// Runs a pass that makes another graph, after the edits of those before it are ended.
+static leat_status_t run_graph(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                               const leat_pass_options_t* options, leat_edit_t* inout_edit) {
+  const leat_pass_observer_t* observer = options->observer;
+  char stage[MAX_STAGE];
+  leat_status_t status = inout_edit->graph ? end_edit(inout_edit, leat_ok_status())
+                                           : leat_ok_status();
+  *inout_edit = (leat_edit_t){0};
+  const leat_graph_t* before = rewrite->graph;
+  const size_t count = before->node_count;
+  if (!status) status = pass->run_graph(rewrite, options);
+  if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (observer && observer->on_pass && rewrite->graph != before) {
+    observer->on_pass(observer->data, pass, count, rewrite->graph->node_count);
+  }
+  if (!LEAT_VERIFIES) return leat_ok_status();
+  snprintf(stage, sizeof stage, "pass %s", pass->name);
+  return leat_graph_verify(rewrite->graph, stage);
+}
+
+// Runs the pass if it may have work. The edit is made for the first pass that has.
+static leat_status_t run_if_needed(const leat_pass_t* pass, leat_rewrite_t* rewrite,
+                                   const leat_pass_options_t* options, leat_edit_t* inout_edit) {
+  if (pass->has_work && !pass->has_work(rewrite->graph)) return leat_ok_status();
+  if (pass->run_graph) return run_graph(pass, rewrite, options, inout_edit);
+  if (!inout_edit->graph) {
+    LEAT_RETURN_IF_ERROR(leat_edit_initialize(rewrite, options, inout_edit));
+  }
+  return run(pass, inout_edit);
 }
 
 leat_status_t leat_passes_run(leat_rewrite_t* rewrite, const leat_pass_options_t* options,

@@ -33,6 +33,7 @@ typedef enum leat_pass_bit_e {
   LEAT_PASS_BIT_DEFER = 1 << 10,
   LEAT_PASS_BIT_PROLOGUES = 1 << 11,
   LEAT_PASS_BIT_CONCAT_SINKING = 1 << 12,
+  LEAT_PASS_BIT_PLUGIN = 1 << 13,
 } leat_pass_bit_t;
 typedef struct leat_pass_options_s {
   uint32_t passes;              // leat_pass_bit_t
@@ -55,6 +56,9 @@ typedef struct leat_pass_options_s {
                                           const leat_attr_t* attrs, int attr_count,
                                           int32_t device);
   const void* find_kernel_data;
+  // The full name of a device, with |find_kernel_data|; "" for a number that no device has. NULL:
+  // no optimizers of plug-ins run.
+  leat_string_view_t (*device_name)(const void* data, int32_t device);
   const struct leat_pass_observer_s* observer;  // NULL: nobody is told what passes do
 } leat_pass_options_t;
 
@@ -90,6 +94,8 @@ typedef struct leat_pass_s {
   // which is made only when the first pass of a stage has work.
   bool (*has_work)(const leat_graph_t* graph);
   leat_status_t (*run)(struct leat_edit_s* edit);
+  // Instead of |run|, for a pass that makes another graph in place of edits; none is open then.
+  leat_status_t (*run_graph)(leat_rewrite_t* rewrite, const leat_pass_options_t* options);
   // Instead of |run|, for a pass over partitions: |edits| has one edit for each graph.
   leat_status_t (*run_partitions)(struct leat_edit_s* edits, int count);
 } leat_pass_t;
@@ -135,6 +141,9 @@ LEAT_MUST_USE leat_status_t leat_prune(const leat_graph_t* graph, const leat_out
                                        int fetch_count, const int32_t* targets, int target_count,
                                        leat_rewrite_t* out_rewrite);
 void leat_rewrite_deinitialize(leat_rewrite_t* rewrite);
+// The name of the node that the client feeds, for an argument that prune made; of another argument
+// its own.
+leat_string_view_t leat_argument_fed_name(const leat_node_t* argument);
 
 // ---- For passes ---------------------------------------------------------------------------------
 
@@ -192,6 +201,7 @@ extern const leat_pass_t leat_pass_fold;
 extern const leat_pass_t leat_pass_arithmetic;
 extern const leat_pass_t leat_pass_dependency;
 extern const leat_pass_t leat_pass_cse;
+extern const leat_pass_t leat_pass_plugin;
 extern const leat_pass_t leat_pass_rules;
 extern const leat_pass_t leat_pass_prologues;
 extern const leat_pass_t leat_pass_defer;

@@ -93,6 +93,17 @@ static leat_status_t note_feeds(prune_t* p) {
   return leat_ok_status();
 }
 
+#define ARGUMENT_PREFIX "_arg_"  // then the name of what is fed, "_<output>_<feed>"
+
+leat_string_view_t leat_argument_fed_name(const leat_node_t* argument) {
+  const size_t prefix = sizeof ARGUMENT_PREFIX - 1;
+  leat_string_view_t name = argument->name;
+  if (!leat_string_view_starts_with(name, LEAT_SV(ARGUMENT_PREFIX))) return name;
+  size_t end = name.size;
+  for (int parts = 0; parts < 2 && end > prefix; --end) parts += name.data[end - 1] == '_';
+  return end > prefix ? leat_string_view_make(name.data + prefix, end - prefix) : name;
+}
+
 // Adds an _Arg for each feed, and maps the fed output to it.
 static leat_status_t add_arguments(prune_t* p, leat_graph_t* child) {
   const leat_op_t* op;
@@ -105,8 +116,9 @@ static leat_status_t add_arguments(prune_t* p, leat_graph_t* child) {
         LEAT_TYPE("T", leat_dtype_base(leat_graph_output_type(p->graph, feed))),
         LEAT_INT("index", i)};
     leat_string_view_t name;
-    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &name, "_arg_%.*s_%d_%d",
-                                          LEAT_SV_ARG(fed->name), feed.index, i));
+    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(child), &name,
+                                          ARGUMENT_PREFIX "%.*s_%d_%d", LEAT_SV_ARG(fed->name),
+                                          feed.index, i));
     leat_node_spec_t spec = {.name = name, .op = op, .attrs = attrs, .attr_count = 2,
                              .skip_shapes = true};
     int32_t node;

@@ -119,7 +119,9 @@ static uint32_t meta_optimizer_passes(const leat_pb_rewriter_config_t* rewriter)
        rewriter->common_subgraph_elimination},
       {"remap", "remapping", rewriter->remapping},
   };
-  uint32_t passes = 0;
+  // The list of optimizers does not name those of plug-ins.
+  const bool plugins = rewriter->use_plugin_optimizers != LEAT_PB_REWRITER_CONFIG_TOGGLE_OFF;
+  uint32_t passes = plugins ? LEAT_PASS_BIT_PLUGIN : 0;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSwitches); ++i) {
     if (is_on(rewriter, kSwitches[i].name, kSwitches[i].option, kSwitches[i].toggle)) {
       passes |= leat_passes_of_option(kSwitches[i].option);

@@ -209,11 +209,6 @@ static void test_checkpoint_reader(void** state) {
 }
 
 // Declared here as TensorFlow's headers do it.
-typedef struct TF_SavedModel TF_SavedModel;
-typedef struct TF_ConcreteFunction TF_ConcreteFunction;
-TF_ConcreteFunction* TF_GetSavedModelConcreteFunction(TF_SavedModel* model,
-                                                      const char* function_path,
-                                                      TF_Status* status);
 void TFE_ContextSetServerDefWithTimeoutAndRetries(TFE_Context* ctx, int keep_alive_secs,
                                                   const void* proto, size_t proto_len,
                                                   int64_t init_timeout_in_ms, int retries,
@@ -227,9 +222,6 @@ void TFE_RegisterCustomDevice(TFE_Context* ctx, device_t device, const char* dev
 
 static void test_unimplemented(void** state) {
   TF_Status* s = TF_NewStatus();
-  assert_null(TF_GetSavedModelConcreteFunction(NULL, "f", s));
-  kit_expect_text(s, TF_UNIMPLEMENTED,
-                  "TF_GetSavedModelConcreteFunction is not implemented in Leat: use");
   TFE_ContextSetServerDefWithTimeoutAndRetries(NULL, 1, "x", 1, 1, 1, s, true);
   kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_ContextSetServerDefWithTimeoutAndRetries is not");
   TFE_RegisterCustomDevice(NULL, (device_t){.version = 4}, "d", NULL, s);

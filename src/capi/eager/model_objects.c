@@ -234,19 +234,13 @@ static leat_status_t read_variable(TF_SavedModel* model, leat_string_view_t key,
   TF_Status status = {0};
   TF_Tensor* value = NULL;
   leat_string_view_t path = {NULL, 0}, name = {NULL, 0};
-  leat_string_builder_t prefix;
-  leat_string_builder_initialize(leat_allocator_system(), &prefix);
-  leat_string_builder_append(&prefix, model->directory);
-  leat_string_builder_append(&prefix, LEAT_SV("/variables/variables"));
-  leat_status_t result =
-      leat_arena_copy_string(&model->calls, leat_string_builder_view(&prefix), &path);
-  leat_string_builder_deinitialize(&prefix);
-  if (!result) result = leat_arena_copy_string(&model->calls, key, &name);
-  LEAT_RETURN_IF_ERROR(result);
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&model->calls, &path, "%s/variables/variables",
+                                        model->directory.data));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&model->calls, key, &name));
   TF_CheckpointReader* reader = TF_NewCheckpointReader(path.data, &status);
   if (reader) value = TF_CheckpointReaderGetTensor(reader, name.data, &status);
   TF_DeleteCheckpointReader(reader);
-  result = leat_capi_status_take(&status);
+  leat_status_t result = leat_capi_status_take(&status);
   if (!result) result = leat_capi_tensor_value(value, out_value);
   TF_DeleteTensor(value);
   return result;
@@ -342,20 +336,18 @@ static leat_status_t revive_variable(TF_SavedModel* model, int32_t object,
 
 static leat_status_t revive_asset(TF_SavedModel* model, const leat_pb_saved_asset_t* asset,
                                   leat_tensor_t* out_value) {
+  const leat_pb_asset_file_def_list_t* files = &model->def.asset_file_def;
   const int32_t index = asset->asset_file_def_index;
-  if (index < 0 || (size_t)index >= model->def.asset_file_def.count) {
+  if (index < 0 || (size_t)index >= files->count) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
                             "An object of the SavedModel in %s is asset %d, of which there are %zu",
-                            model->directory.data, index, model->def.asset_file_def.count);
+                            model->directory.data, index, files->count);
   }
-  leat_string_builder_t path;
-  leat_string_builder_initialize(leat_allocator_system(), &path);
-  leat_string_builder_append(&path, model->directory);
-  leat_string_builder_append(&path, LEAT_SV("/assets/"));
-  leat_string_builder_append(&path, model->def.asset_file_def.items[index].filename);
-  leat_status_t status = leat_tensor_scalar_string(leat_string_builder_view(&path), out_value);
-  leat_string_builder_deinitialize(&path);
-  return status;
+  leat_string_view_t path;
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&model->calls, &path, "%s/assets/%.*s",
+                                        model->directory.data,
+                                        LEAT_SV_ARG(files->items[index].filename)));
+  return leat_tensor_scalar_string(path, out_value);
 }
 
 // The name of the one concrete function behind the child |name| of |object|; "" where there is

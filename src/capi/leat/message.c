@@ -18,6 +18,7 @@
 #include "formats/generated/graph.h"
 #include "formats/generated/meta_graph.h"
 #include "formats/generated/object_graph.h"
+#include "formats/generated/op_performance_data.h"
 #include "formats/generated/queue_runner.h"
 #include "formats/generated/rewriter_config.h"
 #include "formats/generated/run_metadata.h"
@@ -54,6 +55,7 @@ static const leat_message_descriptor_t* const kTypes[] = {
     &leat_pb_meta_graph_def_descriptor,
     &leat_pb_node_def_descriptor,
     &leat_pb_op_def_descriptor,
+    &leat_pb_op_info_tensor_properties_descriptor,
     &leat_pb_op_list_descriptor,
     &leat_pb_queue_runner_def_descriptor,
     &leat_pb_resource_handle_proto_descriptor,

@@ -14,6 +14,7 @@
 
 #include "base/library.h"
 #include "base/log.h"
+#include "capi/plugin/graph_optimizer.h"
 #include "formats/wire/encode.h"
 #include "graph/op/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
@@ -22,6 +23,7 @@ struct TF_Library {
   TF_Library* next;
   leat_library_t* library;
   leat_string_builder_t op_list;  // serialized
+  bool is_initialized;  // TF_LoadPluggableDeviceLibrary has called its functions
   char filename[];
 };
 
@@ -134,26 +136,37 @@ TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status) {
   return library;
 }
 
-// Loads a library and calls its TF_InitKernel, which registers kernels for its own device types.
-// Libraries that bring devices are refused.
+// Calls what the library has of the functions that register something, once; the caller holds the
+// mutex of the list.
+static leat_status_t initialize_library(TF_Library* library) {
+  loading_t mine = {.count = 0};
+  void (*init_kernel)(void) = leat_library_symbol(library->library, "TF_InitKernel");
+  leat_init_graph_fn_t init_graph = leat_library_symbol(library->library, "TF_InitGraph");
+  if (library->is_initialized) return leat_ok_status();
+  if (leat_library_symbol(library->library, "SE_InitPlugin")) {
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Loading '%s' failed: it brings devices, which Leat does not take from "
+                            "plugins",
+                            library->filename);
+  }
+  loading = &mine;
+  if (init_kernel) init_kernel();
+  loading = NULL;
+  leat_allocator_free(leat_allocator_system(), mine.ops);
+  LEAT_RETURN_IF_ERROR(mine.failure);
+  if (init_graph) LEAT_RETURN_IF_ERROR(leat_capi_graph_optimizer_register(init_graph));
+  library->is_initialized = true;
+  return leat_ok_status();
+}
+
 TF_Library* TF_LoadPluggableDeviceLibrary(const char* library_filename, TF_Status* status) {
   TF_Library* library = TF_LoadLibrary(library_filename, status);
   if (!library) return NULL;
-  loading_t mine = {.count = 0};
-  void (*init_kernel)(void) = leat_library_symbol(library->library, "TF_InitKernel");
-  loading = &mine;
-  if (leat_library_symbol(library->library, "SE_InitPlugin")) {
-    mine.failure = leat_make_status(LEAT_UNIMPLEMENTED,
-                                    "Loading '%s' failed: it brings devices, which Leat does not "
-                                    "take from plugins",
-                                    library_filename);
-  } else if (init_kernel) {
-    init_kernel();
-  }
-  loading = NULL;
-  leat_allocator_free(leat_allocator_system(), mine.ops);
-  leat_capi_status_set(status, mine.failure);
-  return mine.failure ? NULL : library;
+  leat_mutex_lock(&libraries_mutex);
+  leat_status_t result = initialize_library(library);
+  leat_mutex_unlock(&libraries_mutex);
+  leat_capi_status_set(status, result);
+  return result ? NULL : library;
 }
 
 void TF_DeletePluggableDeviceLibraryHandle(TF_Library* lib_handle) {}
