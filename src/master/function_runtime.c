@@ -388,6 +388,15 @@ void leat_master_functions_set_library(leat_function_runtime_t* functions,
   atomic_store_explicit(&r->library, library, memory_order_release);
 }
 
+const leat_function_library_t* leat_master_functions_library(
+    const leat_function_runtime_t* functions) {
+  return atomic_load_explicit(&((runtime_t*)(uintptr_t)functions)->library, memory_order_acquire);
+}
+
+leat_string_view_t leat_master_functions_config(const leat_function_runtime_t* functions) {
+  return ((const runtime_t*)functions)->master->config;
+}
+
 // The entries stay, because handles name them, but nobody finds them any more.
 void leat_master_functions_forget(leat_function_runtime_t* functions, leat_string_view_t name) {
   runtime_t* r = (runtime_t*)functions;

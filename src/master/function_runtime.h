@@ -18,6 +18,10 @@ LEAT_MUST_USE leat_status_t leat_master_functions_create(const leat_master_optio
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
                                        leat_function_library_t* library,
                                        int32_t producer_version);
+// That library now; NULL before it was set. And the session's ConfigProto, borrowed from it.
+const leat_function_library_t* leat_master_functions_library(
+    const leat_function_runtime_t* functions);
+leat_string_view_t leat_master_functions_config(const leat_function_runtime_t* functions);
 // Lets the next call of the function |name| compile it anew, since its definition was removed from
 // the library. Calls under way, and other functions that contain its body, keep the former one.
 void leat_master_functions_forget(leat_function_runtime_t* functions, leat_string_view_t name);

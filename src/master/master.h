@@ -44,6 +44,7 @@ typedef struct leat_master_options_s {
   int inter_op_threads;  // as of the register request
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
+  leat_string_view_t config;  // the session's ConfigProto, for kernels that ask; borrowed
   bool keeps_partitions;  // keep a copy of each device's graph, for leat_compiled_partition
   leat_step_numbers_t* numbers;  // NULL: no other master's collectives meet this one's
 } leat_master_options_t;

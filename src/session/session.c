@@ -36,6 +36,7 @@ struct leat_session_s {
   int32_t* swap_devices;
   leat_speed_t* speeds;
   leat_master_options_t master;
+  char* config;  // what |options.config| views
   leat_function_runtime_t* functions;
   leat_anchors_t* anchors;
   leat_signature_cache_t signatures;
@@ -149,6 +150,15 @@ static leat_status_t describe_devices(leat_session_t* session) {
   return leat_ok_status();
 }
 
+// The options' ConfigProto is the client's, so the session keeps a copy.
+static leat_status_t keep_config(leat_session_t* session) {
+  leat_string_view_t* config = &session->options.config;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, config->size + 1, &session->config));
+  if (config->size > 0) memcpy(session->config, config->data, config->size);
+  *config = leat_string_view_make(session->config, config->size);
+  return leat_ok_status();
+}
+
 // Makes this process the master: describes the session's devices to the placer and the optimizer,
 // and puts the options together that every compilation takes.
 static leat_status_t become_master(leat_session_t* session, const leat_runtime_t* runtime) {
@@ -173,6 +183,7 @@ static leat_status_t become_master(leat_session_t* session, const leat_runtime_t
       .executor = session->options.executor,
       .inter_op_threads = session->options.inter_op_threads,
       .deterministic = session->options.deterministic,
+      .config = session->options.config,
       .keeps_partitions = session->options.build_cost_model > 0,
       .numbers = session->target.numbers,
   };
@@ -210,6 +221,7 @@ leat_status_t leat_session_create(const leat_runtime_t* runtime, leat_shared_gra
   leat_shared_graph_retain(graph);
   leat_signature_cache_initialize(session->allocator, &session->signatures);
   leat_status_t status = open_costs(session, options->costs);
+  if (!status) status = keep_config(session);
   if (!status) status = leat_anchors_create(session->allocator, &session->anchors);
   if (!status) {
     status = runtime->open_target(runtime, options->target, options, &session->target);
@@ -266,6 +278,7 @@ void leat_session_free(leat_session_t* session) {
   leat_allocator_free(session->allocator, session->speeds);
   leat_shared_graph_release(session->graph);
   leat_costs_release(session->options.costs);
+  leat_allocator_free(session->allocator, session->config);
   leat_allocator_free(session->allocator, session);
 }
 

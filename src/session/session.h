@@ -54,7 +54,7 @@ typedef struct leat_session_options_s {
   // other kernels share them. Borrowed; NULL: they are the session's own.
   struct leat_resource_manager_s* const* resources;
   leat_string_view_t target;       // "": this process; borrowed
-  leat_string_view_t config;       // the ConfigProto, for a master elsewhere; borrowed
+  leat_string_view_t config;       // the ConfigProto; of an open session its own copy
 } leat_session_options_t;
 // Returns the defaults. The environment may change them: LEAT_EXECUTOR=sequence|dataflow chooses
 // the executor, LEAT_PLACER=simple|greedy the placer (default simple), LEAT_SESSION_TARGET the

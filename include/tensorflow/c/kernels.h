@@ -156,6 +156,15 @@ TF_CAPI_EXPORT void TF_SetOutput(TF_OpKernelContext* ctx, int i, const TF_Tensor
 // A new handle on output |i| as it is set by now. TF_FAILED_PRECONDITION when it is not.
 TF_CAPI_EXPORT TF_Tensor* TF_GetMutableOutput(TF_OpKernelContext* ctx, int i, TF_Status* status);
 
+// The functions of the session's graph as a FunctionDefLibrary, and the ConfigProto with which the
+// session was opened, into an empty buffer. Both may be empty messages.
+TF_CAPI_EXPORT void TF_GetSerializedFunctionDefLibrary(TF_OpKernelContext* ctx,
+                                                       TF_Buffer* serialized_function_def_library,
+                                                       TF_Status* status);
+TF_CAPI_EXPORT void TF_GetSerializedConfigProto(TF_OpKernelContext* ctx,
+                                                TF_Buffer* serialized_config_proto,
+                                                TF_Status* status);
+
 // 0 when there is no such output.
 TF_CAPI_EXPORT TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext* ctx, int i);
 

@@ -102,6 +102,9 @@ TF_CAPI_EXPORT void TF_ZerosLikeVariant(TF_OpKernelContext* ctx,
                                                                 TF_Tensor* input, TF_Tensor* out),
                                         TF_Status* status);
 
+// The coordination service of a cluster; next_pluggable_device/c_api.h has its functions.
+typedef struct TF_CoordinationServiceAgent TF_CoordinationServiceAgent;
+
 #ifdef __cplusplus
 } /* end extern "C" */
 #endif

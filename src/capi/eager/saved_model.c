@@ -171,9 +171,8 @@ static leat_status_t load(TF_SavedModel* model, const char* directory, const cha
   TF_Status status = {0};
   TF_SessionOptions options = {
       .options = *leat_session_options(model->context->session->session)};
-  // The texts of the context's options are gone, and the resources are not for models.
+  // The text of the context's target is gone, and the resources are not for models.
   options.options.resources = NULL;
-  options.options.config = LEAT_SV("");
   options.options.target = leat_session_options_default().target;
   TF_Buffer* meta_graph_def = TF_NewBuffer();
   model->graph = TF_NewGraph();

@@ -14,9 +14,8 @@ typedef void (*copy_fn_t)(TF_OpKernelContext* ctx, TF_Tensor* source, TF_Tensor*
 
 // ---- Finding ------------------------------------------------------------------------------------
 
-// Finds the cell that input |index| names and retains it. NOT_FOUND for a handle of a variable
-// that has never been assigned.
-static leat_status_t find_cell(const TF_OpKernelContext* ctx, int index, leat_cell_t** out_cell) {
+leat_status_t leat_plugin_find_variable(const TF_OpKernelContext* ctx, int index,
+                                        leat_cell_t** out_cell) {
   leat_kernel_context_t* c = ctx->context;
   if (index < 0 || index >= c->kernel->input_count) {
     return leat_make_status(LEAT_OUT_OF_RANGE, "input index out of range");
@@ -39,7 +38,7 @@ static leat_status_t make_cell(void* data, leat_resource_t** out_resource) {
 // The first assignment makes the cell that a handle names.
 static leat_status_t find_or_make_cell(const TF_OpKernelContext* ctx, int index,
                                        leat_cell_t** out_cell) {
-  leat_status_t status = find_cell(ctx, index, out_cell);
+  leat_status_t status = leat_plugin_find_variable(ctx, index, out_cell);
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
   const leat_resource_handle_t* handle =
@@ -189,7 +188,7 @@ static leat_status_t update_variable(TF_OpKernelContext* ctx, int input_index, i
   const leat_tensor_t* value = NULL;
   leat_cell_t* cell = NULL;
   LEAT_RETURN_IF_ERROR(find_value(ctx, value_index, &value));
-  LEAT_RETURN_IF_ERROR(find_cell(ctx, input_index, &cell));
+  LEAT_RETURN_IF_ERROR(leat_plugin_find_variable(ctx, input_index, &cell));
   leat_mutex_lock(&cell->mutex);
   leat_status_t status = check_initialized(cell, input_index);
   if (!status) status = update(ctx, cell, value, op, copy, update_by);
@@ -241,7 +240,7 @@ static leat_status_t find_cells(const TF_OpKernelContext* ctx, const int* inputs
                                 TF_VariableInputLockHolder* holder) {
   for (size_t i = 0; i < count; ++i) {
     leat_cell_t* cell = NULL;
-    LEAT_RETURN_IF_ERROR(find_cell(ctx, inputs[i], &cell));
+    LEAT_RETURN_IF_ERROR(leat_plugin_find_variable(ctx, inputs[i], &cell));
     insert_ordered(holder, cell);
   }
   return leat_ok_status();
@@ -281,7 +280,7 @@ void TF_GetInputTensorFromVariable(TF_OpKernelContext* ctx, int input, bool lock
                                    bool isVariantType, bool sparse, copy_fn_t copyFunc,
                                    TF_Tensor** out, TF_Status* status) {
   leat_cell_t* cell = NULL;
-  leat_status_t result = find_cell(ctx, input, &cell);
+  leat_status_t result = leat_plugin_find_variable(ctx, input, &cell);
   if (!result) {
     if (!lock_held) leat_mutex_lock(&cell->mutex);
     result = share_to_write(ctx, cell, input, copyFunc, out);
@@ -366,7 +365,7 @@ static leat_status_t destroy_temporary(TF_OpKernelContext* ctx, int index,
   leat_cell_t* cell = NULL;
   leat_tensor_t value = {0};
   leat_string_builder_t text;
-  LEAT_RETURN_IF_ERROR(find_cell(ctx, index, &cell));
+  LEAT_RETURN_IF_ERROR(leat_plugin_find_variable(ctx, index, &cell));
   bool has_value = leat_cell_read(cell, &value);
   leat_cell_release(cell);
   if (!has_value) {

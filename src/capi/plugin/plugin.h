@@ -80,6 +80,11 @@ struct TF_OpKernelContext {
 static inline leat_plugin_state_t* leat_plugin_state(const TF_OpKernelContext* ctx) {
   return leat_kernel_state(ctx->context);
 }
+// Finds the variable that input |index| names, and retains it. NOT_FOUND for a handle of one that
+// has never been assigned.
+struct leat_cell_s;
+LEAT_MUST_USE leat_status_t leat_plugin_find_variable(const TF_OpKernelContext* ctx, int index,
+                                                      struct leat_cell_s** out_cell);
 // Takes the outcome of a run: its failure, or INTERNAL where it left an output unset.
 LEAT_MUST_USE leat_status_t leat_plugin_run_status(TF_OpKernelContext* ctx);
 
