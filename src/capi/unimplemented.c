@@ -73,23 +73,6 @@ typedef intptr_t word_t;
 #include "capi/unimplemented.inc"
 
 // Those whose arguments or results are structs.
-typedef struct large_s {
-  void* words[7];
-} large_t;
-TF_CAPI_EXPORT intptr_t TFE_RegisterCustomDevice(word_t context, large_t device, word_t name,
-                                                 word_t data, TF_Status* status) {
-  return refuse(status, NUMBER_TFE_RegisterCustomDevice, 0);
-}
-
-typedef struct methods_s {
-  void* words[5];
-} methods_t;
-TF_CAPI_EXPORT intptr_t TFE_NewCustomDeviceTensorHandle(word_t context, word_t name, word_t dtype,
-                                                        word_t data, methods_t methods,
-                                                        TF_Status* status) {
-  return refuse(status, NUMBER_TFE_NewCustomDeviceTensorHandle, 0);
-}
-
 typedef struct thunk_s {
   void* words[4];
 } thunk_t;

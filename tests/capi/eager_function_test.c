@@ -35,6 +35,16 @@ static void test_call_by_name(void** state) {
   assert_false(TFE_ContextHasFunction(context, "twice"));
   add_function(context, self_binary("twice", "AddV2"));
   assert_true(TFE_ContextHasFunction(context, "twice"));
+  TF_Buffer* traces = TF_NewBuffer();
+  TFE_ContextGetGraphDebugInfo(context, "twice", traces, s);
+  kit_ok(s);
+  assert_int_equal(traces->length, 0);
+  TFE_ContextGetGraphDebugInfo(context, "thrice", traces, s);
+  kit_expect_text(s, TF_NOT_FOUND, "Unable to find function with name: thrice");
+  TFE_GetExecutedOpNames(context, traces, s);
+  kit_ok(s);
+  assert_int_equal(traces->length, 0);
+  TF_DeleteBuffer(traces);
   assert_int_equal(eager_int32(eager_result(eager_op(context, "twice", five, NULL))), 10);
   assert_int_equal(eager_int32(eager_result(eager_op(context, "twice", five, NULL))), 10);
   eager_expect(eager_op(context, "twice", NULL, NULL), TF_INVALID_ARGUMENT);

@@ -213,19 +213,10 @@ void TFE_ContextSetServerDefWithTimeoutAndRetries(TFE_Context* ctx, int keep_ali
                                                   const void* proto, size_t proto_len,
                                                   int64_t init_timeout_in_ms, int retries,
                                                   TF_Status* status, bool clear);
-typedef struct device_t {
-  int version;
-  void* functions[6];
-} device_t;
-void TFE_RegisterCustomDevice(TFE_Context* ctx, device_t device, const char* device_name,
-                              void* device_info, TF_Status* status);
-
 static void test_unimplemented(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_ContextSetServerDefWithTimeoutAndRetries(NULL, 1, "x", 1, 1, 1, s, true);
   kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_ContextSetServerDefWithTimeoutAndRetries is not");
-  TFE_RegisterCustomDevice(NULL, (device_t){.version = 4}, "d", NULL, s);
-  kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_RegisterCustomDevice is not");
   TF_DeleteStatus(s);
 }
 

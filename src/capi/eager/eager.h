@@ -20,6 +20,10 @@
 struct TFE_TensorHandle {
   leat_reference_count_t references;
   leat_tensor_t tensor;
+  // Of a tensor on a custom device (custom_device.h), of which |tensor| has only the type; NULL:
+  // the tensor is the CPU's.
+  struct leat_custom_tensor_s* custom;
+  bool is_packed;  // |tensor| is the first of several, and no client can have it
 };
 
 // ---- Kernels ------------------------------------------------------------------------------------
@@ -99,6 +103,8 @@ struct TFE_Context {
   _Atomic bool logs_placement;
   leat_mutex_t mutex;
   struct leat_eager_thread_s* threads;  // executors of threads; guarded by |mutex|
+  struct leat_custom_device_s* custom_devices;  // guarded by |mutex|
+  _Atomic bool has_custom_devices;
   leat_eager_collection_t* collection;  // guarded by |mutex|
   // Guarded by |mutex|. A kernel that made a resource may own it (a queue without a shared name),
   // so that it is kept until the caches are cleared, and serves no other op. All others lie in
@@ -151,7 +157,8 @@ struct TFE_Op {
   // The argument of the op that the next input belongs to; -1: that is not known, because items of
   // a list came one by one.
   int next_argument;
-  bool has_device;
+  bool has_device;  // the client asked for the CPU
+  const struct leat_custom_device_s* custom_device;  // the client asked for it; NULL: it did not
   // What the op calls instead of a kernel, with a hold on its model; NULL: nothing.
   const struct leat_model_call_s* call;
   const struct TFE_CancellationManager* cancellation;  // NULL: that of the context

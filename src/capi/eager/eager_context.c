@@ -3,7 +3,7 @@
 // reference-counted tensor. Everything runs synchronously on the one CPU device, so that the
 // functions for asynchronous execution, placement and copies between devices have nothing to do: a
 // copy to a device shares the tensor.
-#include "capi/eager/eager.h"
+#include "capi/eager/custom_device.h"
 
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "tensorflow/c/c_api_experimental.h"
 
 #define DEVICE_NAME "/job:localhost/replica:0/task:0/device:CPU:0"
+#define PACKED_NAME "/job:localhost/replica:0/task:0/device:COMPOSITE:0"
 
 // ---- Options ------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ void TFE_DeleteContext(TFE_Context* ctx) {
   leat_eager_kernels_clear(ctx);
   leat_eager_threads_free(ctx);
   leat_eager_collection_release(ctx->collection);
+  leat_custom_devices_free(ctx);
   if (ctx->cancellation) leat_cancellation_release(ctx->cancellation);
   if (ctx->session) TF_DeleteSession(ctx->session, status);
   leat_resource_manager_free(ctx->step_resources);
@@ -190,19 +192,38 @@ TFE_TensorHandle* TFE_NewTensorHandle(const TF_Tensor* t, TF_Status* status) {
 void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
   if (!h || !leat_reference_count_release(&h->references)) return;
   leat_tensor_release(&h->tensor);
+  leat_custom_tensor_release(h->custom);
   leat_allocator_free(leat_allocator_system(), h);
+}
+
+// INTERNAL for a packed handle, as TensorFlow has it.
+static leat_status_t check_copy(const TFE_TensorHandle* h) {
+  if (!h) return missing();
+  return !h->is_packed ? leat_ok_status()
+                       : leat_make_status(LEAT_INTERNAL, "Invalid Tensor call on a PACKED handle");
 }
 
 TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Status* status) {
   leat_tensor_t tensor = {0};
-  if (h) tensor = leat_tensor_share(&h->tensor);
-  return wrap(h ? leat_ok_status() : missing(), &tensor, status);
+  leat_status_t result = check_copy(h);
+  if (!result) tensor = leat_tensor_share(&h->tensor);
+  TFE_TensorHandle* copy = wrap(result, &tensor, status);
+  if (copy) {
+    copy->custom = h->custom;
+    leat_custom_tensor_retain(copy->custom);
+  }
+  return copy;
 }
 
-// The one device has the tensor already.
+// The one device of the context's own has the tensor already.
 TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
                                                const char* device_name, TF_Status* status) {
-  return TFE_TensorHandleCopySharingTensor(h, status);
+  const leat_custom_device_t* device = leat_custom_device_find(ctx, device_name);
+  if (h && device && !(h->custom && h->custom->device == device)) {
+    return leat_custom_device_copy_to(device, h, status);
+  }
+  return h && h->custom && !device ? leat_custom_device_copy_from(h, device_name, status)
+                                   : TFE_TensorHandleCopySharingTensor(h, status);
 }
 
 // Strings are refused, because |data| would be a TF_TString whose owner is not known.
@@ -218,9 +239,18 @@ TFE_TensorHandle* TFE_NewTensorHandleFromScalar(TF_DataType data_type, void* dat
 TF_Tensor* TFE_TensorHandleResolve(TFE_TensorHandle* h, TF_Status* status) {
   TF_Tensor* tensor = NULL;
   leat_tensor_t value = {0};
-  leat_status_t result = missing();
-  if (h) {
-    leat_status_free(result);
+  if (h && h->custom) {
+    TFE_TensorHandle* copy = leat_custom_device_copy_from(h, DEVICE_NAME, status);
+    if (copy && !copy->custom) tensor = TFE_TensorHandleResolve(copy, status);
+    TFE_DeleteTensorHandle(copy);
+    return tensor;
+  }
+  leat_status_t result = h ? leat_ok_status() : missing();
+  if (h && h->is_packed) {
+    result = leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Resolve() is not supported on packed TensorHandles.");
+  }
+  if (!result) {
     value = leat_tensor_share(&h->tensor);
     result = leat_capi_tensor_wrap(&value, &tensor);
   }
@@ -233,15 +263,25 @@ TF_DataType TFE_TensorHandleDataType(TFE_TensorHandle* h) {
 }
 
 int TFE_TensorHandleNumDims(TFE_TensorHandle* h, TF_Status* status) {
-  return check(h, status) ? h->tensor.shape.rank : -1;
+  if (!check(h, status)) return -1;
+  return h->custom ? h->custom->methods.num_dims(h->custom->data, status) : h->tensor.shape.rank;
 }
 
 int64_t TFE_TensorHandleNumElements(TFE_TensorHandle* h, TF_Status* status) {
-  return check(h, status) ? h->tensor.shape.element_count : -1;
+  if (!check(h, status)) return -1;
+  if (!h->custom) return h->tensor.shape.element_count;
+  const int rank = TFE_TensorHandleNumDims(h, status);
+  int64_t count = rank < 0 ? -1 : 1;
+  for (int i = 0; i < rank && count >= 0; ++i) {
+    const int64_t dim = TFE_TensorHandleDim(h, i, status);
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count)) count = -1;
+  }
+  return count;
 }
 
 int64_t TFE_TensorHandleDim(TFE_TensorHandle* h, int dim_index, TF_Status* status) {
   if (!check(h, status)) return -1;
+  if (h->custom) return h->custom->methods.dim(h->custom->data, dim_index, status);
   if (dim_index >= 0 && dim_index < h->tensor.shape.rank) {
     return leat_shape_dim(&h->tensor.shape, dim_index);
   }
@@ -252,7 +292,8 @@ int64_t TFE_TensorHandleDim(TFE_TensorHandle* h, int dim_index, TF_Status* statu
 }
 
 const char* TFE_TensorHandleDeviceName(TFE_TensorHandle* h, TF_Status* status) {
-  return check(h, status) ? DEVICE_NAME : NULL;
+  if (!check(h, status)) return NULL;
+  return h->custom ? h->custom->device->name : h->is_packed ? PACKED_NAME : DEVICE_NAME;
 }
 
 const char* TFE_TensorHandleBackingDeviceName(TFE_TensorHandle* h, TF_Status* status) {

@@ -3,7 +3,7 @@
 // one that is asynchronous, or calls a function, is waited for. What a kernel may ask of a step
 // comes from the context: its device's memory and threads, its resources, its cancellation, and
 // the functions of its session.
-#include "capi/eager/eager.h"
+#include "capi/eager/custom_device.h"
 #include "master/master.h"
 
 // An op with at most so many inputs and outputs is executed without an allocation for them.
@@ -113,5 +113,10 @@ static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* 
 }
 
 void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals, TF_Status* status) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_custom_devices,
+                                         memory_order_relaxed)) &&
+      leat_custom_device_execute(op, retvals, num_retvals, status)) {
+    return;
+  }
   leat_capi_status_set(status, execute(op, retvals, num_retvals));
 }

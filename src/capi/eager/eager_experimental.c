@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "capi/eager/eager.h"
+#include "capi/eager/custom_device.h"
 
 // ---- Cancellation -------------------------------------------------------------------------------
 
@@ -142,7 +142,8 @@ void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf) {
 // ---- Handles ------------------------------------------------------------------------------------
 
 void* TFE_TensorHandleDevicePointer(TFE_TensorHandle* h, TF_Status* status) {
-  return TFE_TensorHandleDeviceName(h, status) ? h->tensor.data : NULL;
+  if (!TFE_TensorHandleDeviceName(h, status)) return NULL;
+  return h->custom ? h->custom->data : h->tensor.data;
 }
 
 size_t TFE_TensorHandleDeviceMemorySize(TFE_TensorHandle* h, TF_Status* status) {
@@ -150,11 +151,14 @@ size_t TFE_TensorHandleDeviceMemorySize(TFE_TensorHandle* h, TF_Status* status) 
 }
 
 const char* TFE_TensorHandleDeviceType(TFE_TensorHandle* h, TF_Status* status) {
-  return TFE_TensorHandleDeviceName(h, status) ? "CPU" : NULL;
+  if (!TFE_TensorHandleDeviceName(h, status)) return NULL;
+  return h->custom ? leat_capi_keep_name(h->custom->device->parsed.type)
+                   : h->is_packed ? "COMPOSITE" : "CPU";
 }
 
 int TFE_TensorHandleDeviceID(TFE_TensorHandle* h, TF_Status* status) {
-  return TFE_TensorHandleDeviceName(h, status) ? 0 : -1;
+  if (!TFE_TensorHandleDeviceName(h, status)) return -1;
+  return h->custom ? h->custom->device->parsed.index : 0;
 }
 
 void TFE_TensorHandleGetStatus(TFE_TensorHandle* h, TF_Status* status) {

@@ -94,6 +94,21 @@ TF_Function* TFE_ContextGetFunction(TFE_Context* ctx, const char* name, TF_Statu
   return function;
 }
 
+// The stack traces of the function's nodes, as a GraphDebugInfo. A function keeps none, as one of
+// TensorFlow's that came through its C API does, so that the message is empty.
+void TFE_ContextGetGraphDebugInfo(TFE_Context* ctx, const char* function_name, TF_Buffer* buf,
+                                  TF_Status* status) {
+  leat_string_builder_t none;
+  leat_string_builder_initialize(leat_allocator_system(), &none);
+  leat_status_t result = leat_capi_buffer_check_empty(buf);
+  if (!result && !TFE_ContextHasFunction(ctx, function_name)) {
+    result = leat_make_status(LEAT_NOT_FOUND, "Unable to find function with name: %s",
+                              function_name);
+  }
+  if (!result) result = leat_capi_buffer_take(&none, buf);
+  leat_capi_status_set(status, result);
+}
+
 void TFE_ContextGetFunctionDef(TFE_Context* ctx, const char* function_name, TF_Buffer* buf,
                                TF_Status* status) {
   TF_Function* function = TFE_ContextGetFunction(ctx, function_name, status);

@@ -6,7 +6,7 @@
 // out only when the op is executed.
 #include <string.h>
 
-#include "capi/eager/eager.h"
+#include "capi/eager/custom_device.h"
 #include "graph/function/graph_functions.h"
 
 leat_status_t leat_eager_find_op(const TFE_Context* context, const char* name,
@@ -71,14 +71,20 @@ TFE_Context* TFE_OpGetContext(const TFE_Op* op, TF_Status* status) {
   return op->context;
 }
 
-// Accepts a name that ends in "CPU:0" or "cpu:0", and the empty name, which stands for any device.
+// Accepts a name that ends in "CPU:0" or "cpu:0", that of a custom device, and the empty name,
+// which stands for any device.
 void TFE_OpSetDevice(TFE_Op* op, const char* device_name, TF_Status* status) {
   size_t size = device_name ? strlen(device_name) : 0;
   bool is_cpu = size >= 5 && strcmp(device_name + size - 2, ":0") == 0 &&
                 (memcmp(device_name + size - 5, "CPU", 3) == 0 ||
                  memcmp(device_name + size - 5, "cpu", 3) == 0);
-  if (size == 0 || is_cpu) op->has_device = is_cpu;
-  leat_capi_status_set(status, size == 0 || is_cpu
+  const leat_custom_device_t* custom = leat_custom_device_find(op->context, device_name);
+  const bool is_known = size == 0 || is_cpu || custom;
+  if (is_known) {
+    op->has_device = is_cpu;
+    op->custom_device = custom;
+  }
+  leat_capi_status_set(status, is_known
                                    ? leat_ok_status()
                                    : leat_make_status(LEAT_INVALID_ARGUMENT,
                                                       "Device is '%s', must be CPU:0",
@@ -87,6 +93,7 @@ void TFE_OpSetDevice(TFE_Op* op, const char* device_name, TF_Status* status) {
 
 const char* TFE_OpGetDevice(const TFE_Op* op, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
+  if (op->custom_device) return op->custom_device->name;
   return op->has_device ? "/job:localhost/replica:0/task:0/device:CPU:0" : "";
 }
 

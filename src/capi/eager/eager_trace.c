@@ -73,6 +73,16 @@ void TFE_ContextExportRunMetadata(TFE_Context* ctx, TF_Buffer* buf, TF_Status* s
   leat_capi_status_set(status, export_metadata(ctx, buf));
 }
 
+// TensorFlow keeps names of executed ops only in its other runtime (TFE_ContextOptionsSetTfrt), and
+// answers with none in this one.
+void TFE_GetExecutedOpNames(TFE_Context* ctx, TF_Buffer* buf, TF_Status* status) {
+  leat_string_builder_t none;
+  leat_string_builder_initialize(leat_allocator_system(), &none);
+  leat_status_t result = leat_capi_buffer_check_empty(buf);
+  if (!result) result = leat_capi_buffer_take(&none, buf);
+  leat_capi_status_set(status, result);
+}
+
 // ---- While an op runs ---------------------------------------------------------------------------
 
 leat_eager_event_t leat_eager_event_begin(const TFE_Op* op) {

@@ -225,6 +225,78 @@ TF_CAPI_EXPORT const char* TFE_TensorHandleDeviceType(TFE_TensorHandle* h, TF_St
 TF_CAPI_EXPORT int TFE_TensorHandleDeviceID(TFE_TensorHandle* h, TF_Status* status);
 TF_CAPI_EXPORT void TFE_TensorHandleGetStatus(TFE_TensorHandle* h, TF_Status* status);
 
+// The stack traces of a function's nodes, into an empty buffer: an empty GraphDebugInfo, since
+// functions keep none. TF_NOT_FOUND where the context has no such function.
+TF_CAPI_EXPORT void TFE_ContextGetGraphDebugInfo(TFE_Context* ctx, const char* function_name,
+                                                 TF_Buffer* buf, TF_Status* status);
+// Empty, as in TensorFlow unless its other runtime is used; TFE_ContextExportRunMetadata has names.
+TF_CAPI_EXPORT void TFE_GetExecutedOpNames(TFE_Context* ctx, TF_Buffer* buf, TF_Status* status);
+
+// --- Custom devices ---------------------------------------------------------------------------
+// A device that the client writes, in functions that execute ops and copy tensors. An op goes there
+// when it names the device (TFE_OpSetDevice), when a resource among its inputs is there, or when
+// another input is there and it names no device. Ops of the CPU get copies of inputs that are on a
+// custom device. Functions may be called on any thread that uses the context. In C the client sets
+// |version| and the functions it has not got to NULL.
+
+#ifdef __cplusplus
+#define TFE_BY_DEFAULT(value) = value
+#else
+#define TFE_BY_DEFAULT(value)
+#endif
+#define TFE_CUSTOM_DEVICE_VERSION 4
+
+typedef struct TFE_CustomDevice {
+  int version TFE_BY_DEFAULT(TFE_CUSTOM_DEVICE_VERSION);
+  // Each gives a new handle, or NULL with |status|. |tensor| is borrowed.
+  TFE_TensorHandle* (*copy_tensor_to_device)(TFE_Context* context, TFE_TensorHandle* tensor,
+                                             TF_Status* status, void* device_info);
+  TFE_TensorHandle* (*copy_tensor_from_device)(TFE_Context* context, TFE_TensorHandle* tensor,
+                                               const char* target_device_name, TF_Status* status,
+                                               void* device_info);
+  // Executes |op|: fills |outputs|, which has room for |*num_outputs|, and says how many there are.
+  // Inputs may be on the CPU. It can execute an op like it by TFE_NewOp and TFE_OpAddAttrs.
+  void (*execute)(const TFE_Op* op, int* num_outputs, TFE_TensorHandle** outputs, TF_Status* s,
+                  void* device_info);
+  // Called once, with the end of the context or when registering fails.
+  void (*delete_device)(void* device_info);
+  // For TFE_CreatePackedTensorHandle with a handle of the device; NULL: TF_UNIMPLEMENTED.
+  TFE_TensorHandle* (*pack)(TFE_Context* context, TFE_TensorHandle** handles, int num_handles,
+                            TF_Status* s, void* device_info) TFE_BY_DEFAULT(nullptr);
+  // Whether an op that names no device goes to the device of its input; NULL: it does.
+  bool (*shall_pin_to_this_device)(const TFE_Op* op, TF_Status* s) TFE_BY_DEFAULT(nullptr);
+} TFE_CustomDevice;
+// |device_name| is full: "/job:localhost/replica:0/task:0/device:CUSTOM:0". TF_INVALID_ARGUMENT for
+// another, TF_ALREADY_EXISTS for the name of a device. The context owns |device_info| in any case.
+TF_CAPI_EXPORT void TFE_RegisterCustomDevice(TFE_Context* ctx, TFE_CustomDevice device,
+                                             const char* device_name, void* device_info,
+                                             TF_Status* status);
+TF_CAPI_EXPORT bool TFE_IsCustomDevice(TFE_Context* ctx, const char* device_name);
+
+typedef struct TFE_CustomDeviceTensorHandleMethods {
+  int version TFE_BY_DEFAULT(TFE_CUSTOM_DEVICE_VERSION);
+  int (*num_dims)(void* data, TF_Status* status);
+  int64_t (*dim)(void* data, int dim_index, TF_Status* status);
+  void (*deallocator)(void* data);
+  // Is not called: nothing prints handles here.
+  TF_Buffer* (*summarize)(void* data, TF_Status* status) TFE_BY_DEFAULT(nullptr);
+} TFE_CustomDeviceTensorHandle;
+// A handle of what a custom device keeps in |tensor_handle_data|, which the handle owns: the last
+// copy of it calls |deallocator|, and so does a failure. TFE_TensorHandleResolve copies it to the
+// CPU by the device's function. TF_INVALID_ARGUMENT where there is no such device.
+TF_CAPI_EXPORT TFE_TensorHandle* TFE_NewCustomDeviceTensorHandle(
+    TFE_Context* ctx, const char* device_name, TF_DataType dtype, void* tensor_handle_data,
+    TFE_CustomDeviceTensorHandle methods, TF_Status* status);
+#undef TFE_BY_DEFAULT
+
+// A handle of |*num_handles| handles, at least one, one for each of several devices, to be given to
+// ops. On a context with one device of its own an op reads the first. It cannot be resolved or
+// copied (TF_INVALID_ARGUMENT, TF_INTERNAL).
+TF_CAPI_EXPORT TFE_TensorHandle* TFE_CreatePackedTensorHandle(TFE_Context* ctx,
+                                                              TFE_TensorHandle** handles,
+                                                              int* num_handles,
+                                                              TF_Status* status);
+
 #ifdef __cplusplus
 } /* end extern "C" */
 #endif
