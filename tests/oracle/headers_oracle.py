@@ -12,10 +12,12 @@ import tensorflow
 OURS = os.path.join(os.environ['LEAT_SOURCE_DIR'], 'include')
 THEIRS = os.path.join(os.path.dirname(tensorflow.__file__), 'include')
 CC = os.environ.get('CC', 'cc')
+SHIMS = tempfile.TemporaryDirectory()  # headers of C++ that one of TensorFlow's includes
 
 
 def preprocessed(header, folder, *flags):
-  return subprocess.run([CC, '-std=gnu11', '-E', '-P', *flags, '-I' + folder, '-'], text=True,
+  folders = ['-I' + folder, '-I' + SHIMS.name]
+  return subprocess.run([CC, '-std=gnu11', '-E', '-P', *flags, *folders, '-'], text=True,
                         input='#include "%s"\n' % header, capture_output=True, check=True).stdout
 
 
@@ -104,6 +106,8 @@ def compare(header, scratch):
 
 
 def main():
+  with open(os.path.join(SHIMS.name, 'cstdint'), 'w') as f:
+    f.write('#include <stdint.h>\n')
   with tempfile.TemporaryDirectory() as scratch:
     for path in sorted(glob.glob(os.path.join(OURS, 'tensorflow/c/**/*.h'), recursive=True)):
       header = os.path.relpath(path, OURS)
