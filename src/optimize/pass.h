@@ -1,9 +1,10 @@
 // The optimization passes, which rewrite a pruned graph before it runs (section 5 of the white
 // paper): the list of passes, the stage and the order in which each runs, its options, and the
 // questions about nodes that several passes ask. The master runs them for each signature
-// (master/master.h). A pass changes the graph only through an edit (optimize/edit.h). A pass does
-// not contain the names of ops; it asks the rows of the op and of its kernel, so that a new op
-// takes part without a change of the passes.
+// (master/master.h). A pass changes the graph only through an edit (optimize/edit.h); the one that
+// runs optimizers of plug-ins makes another graph. A pass does not contain the names of ops; it
+// asks the rows of the op and of its kernel, so that a new op takes part without a change of the
+// passes.
 #ifndef LEAT_OPTIMIZE_PASS_H_
 #define LEAT_OPTIMIZE_PASS_H_
 
