@@ -287,8 +287,12 @@ static void run_chain(leat_chain_t* chain, leat_chain_t** ready, leat_aftermath_
       met = meet(chain, &taker, after);
     }
     leat_mutex_unlock(&all->mutex);
-    if (taker && taker->chain) make_ready(taker->chain, ready);
-    if (taker && !taker->chain) give(chain, taker, after);
+    // A chain that is ready may run to its end on another thread, and the hop be gone with it.
+    if (taker && taker->chain) {
+      make_ready(taker->chain, ready);
+    } else if (taker) {
+      give(chain, taker, after);
+    }
   } while (met == ENCOUNTER_OFFERED || met == ENCOUNTER_TAKES);
   if (met == ENCOUNTER_FETCHES) leat_collective_fetch_start(chain);
 }
