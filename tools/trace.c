@@ -26,11 +26,12 @@
 #endif
 
 enum {
-  OUT_OPTION, MEGABYTES_OPTION, REPORT_OPTION, FLIGHT_OPTION, CLUSTER_OPTION, SECONDS_OPTION
+  OUT_OPTION, MEGABYTES_OPTION, REPORT_OPTION, FLIGHT_OPTION, CLUSTER_OPTION, SECONDS_OPTION,
+  SECURITY_OPTIONS  // and those behind it
 };
 static const option_t kOptions[] = {
     {"out", true}, {"megabytes", true}, {"report", true}, {"flight", true}, {"cluster", true},
-    {"seconds", true}, {NULL, false}};
+    {"seconds", true}, CLUSTER_SECURITY_OPTIONS, {NULL, false}};
 
 #define DEFAULT_OUT "leat-%p.perfetto-trace"
 #define DEFAULT_FLIGHT_OUT "leat-%p-%n.perfetto-trace"
@@ -126,7 +127,7 @@ static int print_tasks(const TF_Buffer* text, const char* out) {
 
 // Records while the program runs, or some seconds pass. Returns the exit code of the first of both
 // that failed, the program or the recording.
-static int record_cluster(const wishes_t* wishes, const message_t* cluster, TF_Status* status) {
+static int record_cluster(const wishes_t* wishes, const TF_Buffer* cluster, TF_Status* status) {
   const char* out = wishes->out ? wishes->out : DEFAULT_CLUSTER_OUT;
   const uint64_t limit =
       wishes->megabytes ? strtoull(wishes->megabytes, NULL, 10) << 20 : 0;
@@ -134,7 +135,7 @@ static int record_cluster(const wishes_t* wishes, const message_t* cluster, TF_S
   char* own = malloc(own_size);
   int code = EXIT_OK;
   leat_trace_cluster_t* trace =
-      own ? leat_trace_cluster_start(cluster->data, cluster->size, limit, TIMEOUT_MS, status)
+      own ? leat_trace_cluster_start(cluster->data, cluster->length, limit, TIMEOUT_MS, status)
           : NULL;
   if (!trace) {
     free(own);
@@ -161,17 +162,13 @@ static int record_cluster(const wishes_t* wishes, const message_t* cluster, TF_S
 }
 
 static int trace_cluster(const wishes_t* wishes) {
-  message_t cluster = {0};
-  int code;
-  if (!cluster_read(wishes->cluster, &cluster)) {
-    code = complain_usage("trace", "--cluster is '%s', must be JOB=HOST:PORT,...;JOB=...",
-                          wishes->cluster);
-  } else {
-    TF_Status* status = TF_NewStatus();
-    code = record_cluster(wishes, &cluster, status);
-    TF_DeleteStatus(status);
-  }
-  free(cluster.data);
+  cluster_place_t place;
+  int code = cluster_place_read("trace", wishes->cluster, &place);
+  if (code != EXIT_OK) return code;
+  TF_Status* status = TF_NewStatus();
+  code = record_cluster(wishes, place.cluster_def, status);
+  TF_DeleteStatus(status);
+  cluster_place_free(&place);
   return code;
 }
 
@@ -208,6 +205,7 @@ static int run(int argc, char** argv) {
     if (kind == FLIGHT_OPTION) wishes.flight = arguments.value;
     if (kind == CLUSTER_OPTION) wishes.cluster = arguments.value;
     if (kind == SECONDS_OPTION) wishes.seconds = arguments.value;
+    if (kind >= SECURITY_OPTIONS) cluster_take_security(kOptions[kind].name, arguments.value);
   }
   if (report && kind == ARGUMENT_END) return print_report(report);
   if (kind != ARGUMENT_OPERAND && kind != ARGUMENT_END) return arguments_exit_code(kind);
@@ -238,7 +236,7 @@ const command_t command_trace = {
     "\n"
     "Usage\n"
     "  leat trace [--out FILE] [--megabytes N] [--flight WHEN] -- PROGRAM [ARGUMENT...]\n"
-    "  leat trace --cluster SPEC [--seconds N | -- PROGRAM [ARGUMENT...]]\n"
+    "  leat trace --cluster SOURCE [--seconds N | -- PROGRAM [ARGUMENT...]]\n"
     "  leat trace --report FILE\n"
     "\n"
     "Records each kernel, each piece of a kernel's loop, each task of a thread pool, each step,\n"
@@ -255,9 +253,12 @@ const command_t command_trace = {
     "                    (a step takes K times the median), failure (a step fails), signal=N;\n"
     "                    steps=N: write the last N steps; files=N: at most so many (16). %n in\n"
     "                    FILE stands for the number of the file (leat-%p-%n.perfetto-trace)\n"
-    "  --cluster SPEC    record all tasks of a cluster of Leat's into one file, with their\n"
+    "  --cluster SOURCE  record all tasks of a cluster of Leat's into one file, with their\n"
     "                    clocks related (cluster.perfetto-trace): while PROGRAM runs, which is\n"
     "                    recorded too, or for some seconds. The exit code is 1 where a task\n"
     "                    cannot be recorded\n"
-    "  --seconds N       how long a cluster is recorded (2)\n",
+    "  --seconds N       how long a cluster is recorded (2)\n"
+    CLUSTER_SECURITY_HELP
+    "\n"
+    CLUSTER_SOURCE_HELP,
     run};

@@ -65,12 +65,6 @@ class StrategyTest(unittest.TestCase):
     with self.assertRaisesRegex(ValueError, 'train_distribute'):
       tf.estimator.RunConfig(train_distribute='mirrored')
 
-  def test_clusters_of_resolvers(self):
-    cluster = tf.train.ClusterSpec({'worker': ['a:1', 'b:2']})
-    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, 'm', rpc_layer='grpc')
-    self.assertEqual(resolver.master(), 'm')
-    self.assertEqual(resolver.master('worker', 1), 'grpc://b:2')
-
 
 class ConfigurationTest(unittest.TestCase):
 

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/probe.h"
+#include "cluster/security.h"
 #include "formats/generated/cluster.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/json.h"
@@ -103,12 +104,11 @@ static void watch_clocks(void* data) {
 // ---- The beginning ------------------------------------------------------------------------------
 
 static leat_status_t start_task(leat_cluster_recorder_t* recorder, recorded_t* task) {
-  const leat_rpc_security_t plain = {.requires_client_certificate = false};
   const leat_pb_start_recording_request_t request = {
       .limit_bytes = (int64_t)recorder->limit_bytes};
   leat_pb_start_recording_response_t response = {0};
   leat_timed_call_t timed;
-  LEAT_RETURN_IF_ERROR(leat_rpc_channel_create(task->task->address, &plain, &task->channel));
+  LEAT_RETURN_IF_ERROR(leat_security_open_channel(task->task->address, &task->channel));
   LEAT_RETURN_IF_ERROR(ask(recorder, task, "/leat.Diagnosis/StartRecording",
                            &leat_pb_start_recording_request_descriptor, &request,
                            &recorder->arena, &leat_pb_start_recording_response_descriptor,
