@@ -159,7 +159,8 @@ static const char* find_handle(remote_task_t* task, uint64_t number) {
   return handle;
 }
 
-// Whether the graph has a collective. Of the other ops that communicate, only a Recv is in graphs.
+// Whether the graph has a collective. Of the other ops that communicate a Recv is in most graphs; a
+// Batch counts as a collective, which does no harm.
 static bool has_collective(const leat_graph_t* graph) {
   for (size_t i = 0; i < graph->node_count; ++i) {
     const uint32_t flags = leat_graph_node(graph, (int32_t)i)->op->flags;

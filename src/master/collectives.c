@@ -19,7 +19,8 @@ typedef struct share_s {
   int32_t group_key, group_size, device;
 } share_t;
 
-// Of the other ops that communicate one receives values, and one calls functions.
+// Of the other ops that communicate some receive values and some call functions; a Batch is left,
+// which names no group and so changes nothing below.
 static bool is_collective(const leat_node_t* node) {
   const uint32_t flags = node->op->flags;
   return (flags & LEAT_OP_DISTRIBUTED_COMMUNICATION) && !(flags & (LEAT_OP_RECV | LEAT_OP_CALLS));

@@ -31,8 +31,8 @@ typedef enum leat_op_flag_e {
   // inputs may differ or have an effect, so a node is neither folded nor merged with an equal one.
   // COMMUTATIVE: the two inputs may change places. AGGREGATE: the output is the sum of all inputs,
   // in any order (AddN). ALLOWS_UNINITIALIZED_INPUT: a reference input may be that of a variable
-  // that has no value yet (Assign). DISTRIBUTED_COMMUNICATION is only exported; nothing in the
-  // runtime asks for it.
+  // that has no value yet (Assign). DISTRIBUTED_COMMUNICATION: a node meets nodes of other devices
+  // or of other steps (collectives, Recv, Batch).
   LEAT_OP_STATEFUL = 1 << 0,
   LEAT_OP_COMMUTATIVE = 1 << 1,
   LEAT_OP_AGGREGATE = 1 << 2,
