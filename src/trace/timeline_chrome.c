@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "trace/file_window.h"
 #include "trace/timeline.h"
 
-#define WINDOW_BYTES ((size_t)1 << 20)
 #define MAX_EVENT_BYTES ((size_t)1 << 16)
 #define MAX_PRODUCERS (MAX_EVENT_BYTES / 2)  // of a node: each takes a digit and a comma
 #define MAX_NESTING 16
@@ -29,10 +29,7 @@ typedef struct gathered_s {
 
 typedef struct reader_s {
   leat_timeline_builder_t* builder;
-  leat_file_t* file;
-  char* window;
-  size_t size;         // of the bytes in the window
-  uint64_t offset;     // of the window in the file
+  leat_file_window_t window;
   char* texts;         // [MAX_EVENT_BYTES] of the event that is read, without escapes
   size_t text_bytes;
   uint32_t* producers; // [MAX_PRODUCERS] of a node
@@ -341,32 +338,20 @@ static leat_status_t put_event(reader_t* reader, const event_t* event) {
 
 // ---- The file -----------------------------------------------------------------------------------
 
-// Keeps the bytes from |from| on and reads those that follow them. |*out_is_end|: none do.
-static leat_status_t refill(reader_t* reader, size_t from, bool* out_is_end) {
-  size_t kept = reader->size - from, got = 0;
-  memmove(reader->window, reader->window + from, kept);
-  reader->offset += from;
-  LEAT_RETURN_IF_ERROR(reader->file->vtable->read_at(reader->file, reader->offset + kept,
-                                                     reader->window + kept, WINDOW_BYTES - kept,
-                                                     &got));
-  reader->size = kept + got;
-  *out_is_end = got == 0;
-  return leat_ok_status();
-}
-
 static leat_status_t malformed(const reader_t* reader, size_t at) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Reading failed for '%s': the bytes at %llu are no event of a trace, "
                           "must be JSON of chrome://tracing",
-                          reader->file->path, (unsigned long long)(reader->offset + at));
+                          reader->window.file->path,
+                          (unsigned long long)(reader->window.offset + at));
 }
 
 // The end of the object that begins at |at|; 0: the window holds only a part.
 static size_t find_end(const reader_t* reader, size_t at) {
   int depth = 0;
   bool is_in_string = false;
-  for (size_t i = at; i < reader->size && i - at < MAX_EVENT_BYTES; ++i) {
-    const char c = reader->window[i];
+  for (size_t i = at; i < reader->window.size && i - at < MAX_EVENT_BYTES; ++i) {
+    const char c = reader->window.bytes[i];
     if (is_in_string) {
       if (c == '\\') ++i;
       is_in_string = c != '"';
@@ -385,7 +370,7 @@ static size_t find_end(const reader_t* reader, size_t at) {
 // where the window holds only a part of one, |*out_is_over| true where the list ends.
 static leat_status_t read_event(reader_t* reader, size_t* inout_at, bool* out_is_whole,
                                 bool* out_is_over) {
-  const char c = reader->window[*inout_at];
+  const char c = reader->window.bytes[*inout_at];
   *out_is_whole = true;
   *out_is_over = c == ']';
   if (c == ']' || c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t') {
@@ -394,12 +379,12 @@ static leat_status_t read_event(reader_t* reader, size_t* inout_at, bool* out_is
   }
   const size_t end = c == '{' ? find_end(reader, *inout_at) : 0;
   *out_is_whole = c != '{' || end > 0;
-  if (c != '{' || (!end && reader->size - *inout_at >= MAX_EVENT_BYTES)) {
+  if (c != '{' || (!end && reader->window.size - *inout_at >= MAX_EVENT_BYTES)) {
     return malformed(reader, *inout_at);
   }
   if (!end) return leat_ok_status();
   event_t event = {0};
-  cursor_t cursor = {.at = reader->window + *inout_at, .end = reader->window + end,
+  cursor_t cursor = {.at = reader->window.bytes + *inout_at, .end = reader->window.bytes + end,
                      .reader = reader};
   reader->text_bytes = 0;
   read_object(&cursor, read_field, &event);
@@ -413,13 +398,14 @@ static leat_status_t read_event(reader_t* reader, size_t* inout_at, bool* out_is
 static leat_status_t find_list(reader_t* reader, size_t* out_at) {
   static const char kKey[] = "\"traceEvents\"";
   const size_t key_bytes = sizeof kKey - 1;
+  const leat_file_window_t* w = &reader->window;
   size_t at = 0;
-  if (reader->window[0] == '{') {
-    while (at + key_bytes < reader->size && memcmp(reader->window + at, kKey, key_bytes)) ++at;
+  if (w->bytes[0] == '{') {
+    while (at + key_bytes < w->size && memcmp(w->bytes + at, kKey, key_bytes)) ++at;
     at += key_bytes;
   }
-  while (at < reader->size && reader->window[at] != '[') ++at;
-  if (at >= reader->size) return malformed(reader, 0);
+  while (at < w->size && w->bytes[at] != '[') ++at;
+  if (at >= w->size) return malformed(reader, 0);
   *out_at = at + 1;
   return leat_ok_status();
 }
@@ -427,16 +413,16 @@ static leat_status_t find_list(reader_t* reader, size_t* out_at) {
 static leat_status_t read_events(reader_t* reader) {
   bool is_end = false, is_whole, is_over = false;
   size_t at = 0;
-  LEAT_RETURN_IF_ERROR(refill(reader, 0, &is_end));
+  LEAT_RETURN_IF_ERROR(leat_file_window_refill(&reader->window, 0, &is_end));
   LEAT_RETURN_IF_ERROR(find_list(reader, &at));
   for (;;) {
     is_whole = true;
-    while (is_whole && !is_over && at < reader->size) {
+    while (is_whole && !is_over && at < reader->window.size) {
       LEAT_RETURN_IF_ERROR(read_event(reader, &at, &is_whole, &is_over));
     }
     if (is_over) return leat_ok_status();
     if (is_end) break;
-    LEAT_RETURN_IF_ERROR(refill(reader, at, &is_end));
+    LEAT_RETURN_IF_ERROR(leat_file_window_refill(&reader->window, at, &is_end));
     at = 0;
   }
   leat_timeline_builder_add_damage(reader->builder);
@@ -487,9 +473,8 @@ static leat_status_t tell_spans(reader_t* reader) {
 
 leat_status_t leat_timeline_read_chrome(leat_file_t* file, leat_timeline_builder_t* builder) {
   leat_allocator_t* a = leat_allocator_system();
-  reader_t reader = {.builder = builder, .file = file};
-  leat_status_t status =
-      leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
+  reader_t reader = {.builder = builder};
+  leat_status_t status = leat_file_window_initialize(file, &reader.window);
   if (!status) {
     status = leat_allocator_allocate_uninitialized(a, 16, MAX_EVENT_BYTES, (void**)&reader.texts);
   }
@@ -502,6 +487,6 @@ leat_status_t leat_timeline_read_chrome(leat_file_t* file, leat_timeline_builder
   leat_allocator_free(a, reader.spans);
   leat_allocator_free(a, reader.producers);
   leat_allocator_free(a, reader.texts);
-  leat_allocator_free(a, reader.window);
+  leat_file_window_deinitialize(&reader.window);
   return status;
 }

@@ -6,19 +6,16 @@
 // a file may be cut off, since a program that died wrote only a part of it.
 #include "formats/generated/perfetto.h"
 #include "formats/wire/wire.h"
+#include "trace/file_window.h"
 #include "trace/timeline.h"
 
-#define WINDOW_BYTES ((size_t)1 << 20)
 #define MAX_PACKET_BYTES ((size_t)1 << 16)
 #define HEAD_BYTES 11  // a tag and a length of ten bytes
 #define MAX_PRODUCERS MAX_PACKET_BYTES  // of a node: each takes a byte at least
 
 typedef struct reader_s {
   leat_timeline_builder_t* builder;
-  leat_file_t* file;
-  uint8_t* window;
-  size_t size;      // of the bytes in the window
-  uint64_t offset;  // of the window in the file
+  leat_file_window_t window;
   uint32_t* producers;  // [MAX_PRODUCERS] of a node
 } reader_t;
 
@@ -262,22 +259,11 @@ static leat_status_t put_packet(reader_t* reader, leat_string_view_t packet, boo
   return has_event ? put_event(reader, &event, (int64_t)time_ns) : leat_ok_status();
 }
 
-// Keeps the bytes from |from| on and reads those that follow them. |*out_is_end|: none do.
-static leat_status_t refill(reader_t* reader, size_t from, bool* out_is_end) {
-  size_t kept = reader->size - from, got = 0;
-  memmove(reader->window, reader->window + from, kept);
-  reader->offset += from;
-  LEAT_RETURN_IF_ERROR(reader->file->vtable->read_at(reader->file, reader->offset + kept,
-                                                     reader->window + kept, WINDOW_BYTES - kept,
-                                                     &got));
-  reader->size = kept + got;
-  *out_is_end = got == 0;
-  return leat_ok_status();
-}
-
 // Reads the packet at |*inout_at|. |*out_is_whole| is false where the window holds only a part.
 static leat_status_t read_packet(reader_t* reader, size_t* inout_at, bool* out_is_whole) {
-  const uint8_t *start = reader->window + *inout_at, *end = reader->window + reader->size;
+  const leat_file_window_t* w = &reader->window;
+  const uint8_t* bytes = (const uint8_t*)w->bytes;
+  const uint8_t *start = bytes + *inout_at, *end = bytes + w->size;
   const uint8_t* next = start;
   uint32_t number, type;
   uint64_t size = 0;
@@ -295,42 +281,41 @@ static leat_status_t read_packet(reader_t* reader, size_t* inout_at, bool* out_i
       return leat_ok_status();
     }
     const leat_string_view_t packet = leat_string_view_make((const char*)next, (size_t)size);
-    *inout_at = (size_t)(next - reader->window) + (size_t)size;
+    *inout_at = (size_t)(next - bytes) + (size_t)size;
     if (number == 1) LEAT_RETURN_IF_ERROR(put_packet(reader, packet, &ok));
     if (ok) return leat_ok_status();
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Reading failed for '%s': the bytes at %llu are no packet of a trace, "
                           "must be Perfetto's format",
-                          reader->file->path,
-                          (unsigned long long)(reader->offset + (size_t)(start - reader->window)));
+                          w->file->path,
+                          (unsigned long long)(w->offset + (size_t)(start - bytes)));
 }
 
 static leat_status_t read_packets(reader_t* reader) {
   bool is_end = false, is_whole;
   size_t at = 0;
   while (!is_end) {
-    LEAT_RETURN_IF_ERROR(refill(reader, at, &is_end));
+    LEAT_RETURN_IF_ERROR(leat_file_window_refill(&reader->window, at, &is_end));
     at = 0;
     do {
       LEAT_RETURN_IF_ERROR(read_packet(reader, &at, &is_whole));
-    } while (is_whole && at < reader->size);
-    if (is_end && at < reader->size) leat_timeline_builder_add_damage(reader->builder);
+    } while (is_whole && at < reader->window.size);
+    if (is_end && at < reader->window.size) leat_timeline_builder_add_damage(reader->builder);
   }
   return leat_ok_status();
 }
 
 leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_builder_t* builder) {
   leat_allocator_t* a = leat_allocator_system();
-  reader_t reader = {.file = file, .builder = builder};
-  leat_status_t status =
-      leat_allocator_allocate_uninitialized(a, 16, WINDOW_BYTES, (void**)&reader.window);
+  reader_t reader = {.builder = builder};
+  leat_status_t status = leat_file_window_initialize(file, &reader.window);
   if (!status) {
     status = leat_allocator_allocate_uninitialized(a, 16, MAX_PRODUCERS * sizeof(uint32_t),
                                                    (void**)&reader.producers);
   }
   if (!status) status = read_packets(&reader);
   leat_allocator_free(a, reader.producers);
-  leat_allocator_free(a, reader.window);
+  leat_file_window_deinitialize(&reader.window);
   return status;
 }
