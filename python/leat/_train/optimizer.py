@@ -277,6 +277,29 @@ class Optimizer:
     return sorted(found, key=lambda v: v.name)
 
 
+class WrappingOptimizer(Optimizer):
+  """An optimizer that is another one, `opt`, but for what a subclass changes."""
+
+  def __init__(self, opt, use_locking, name):
+    super().__init__(use_locking, name)
+    self._opt = opt
+
+  def compute_gradients(self, *args, **kwargs):
+    return self._opt.compute_gradients(*args, **kwargs)
+
+  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    return self._opt.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+  def get_slot(self, *args, **kwargs):
+    return self._opt.get_slot(*args, **kwargs)
+
+  def get_slot_names(self, *args, **kwargs):
+    return self._opt.get_slot_names(*args, **kwargs)
+
+  def variables(self):
+    return self._opt.variables()
+
+
 def _colocated(variable):
   return colocate_with(variable.op)
 

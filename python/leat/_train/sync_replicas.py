@@ -18,11 +18,11 @@ from leat._ops import accumulators, array, assign, control, queues, variable_col
 from leat._platform import log
 from leat._train import coordinator, ready_session
 from leat._train.hook import SessionRunHook
-from leat._train.optimizer import Optimizer
+from leat._train.optimizer import WrappingOptimizer
 
 
 @export('train.SyncReplicasOptimizer')
-class SyncReplicasOptimizer(Optimizer):
+class SyncReplicasOptimizer(WrappingOptimizer):
   """Applies the mean of the gradients of `replicas_to_aggregate` replicas by the optimizer `opt`.
   The chief's session needs the queue runner and the tokens that make_session_run_hook(True) starts.
   """
@@ -31,10 +31,9 @@ class SyncReplicasOptimizer(Optimizer):
                variables_to_average=None, use_locking=False, name='sync_replicas'):
     if total_num_replicas is None:
       total_num_replicas = replicas_to_aggregate
-    super().__init__(use_locking, name)
+    super().__init__(opt, use_locking, name)
     log.info('SyncReplicasV2: replicas_to_aggregate=%s; total_num_replicas=%s',
              replicas_to_aggregate, total_num_replicas)
-    self._opt = opt
     self._replicas_to_aggregate, self._total_num_replicas = (replicas_to_aggregate,
                                                              total_num_replicas)
     self._tokens_per_step = max(total_num_replicas, replicas_to_aggregate)
@@ -43,9 +42,6 @@ class SyncReplicasOptimizer(Optimizer):
     self._gradients_applied = False
     self._global_step = self._sync_token_queue = self._chief_queue_runner = None
     self._accumulator_list = []   # (accumulator, device)
-
-  def compute_gradients(self, *args, **kwargs):
-    return self._opt.compute_gradients(*args, **kwargs)
 
   def apply_gradients(self, grads_and_vars, global_step=None, name=None):
     """The operation of a replica: it adds the gradients and waits for the token of the next step.
@@ -134,15 +130,6 @@ class SyncReplicasOptimizer(Optimizer):
     if not self._gradients_applied:
       raise ValueError('Should be called after apply_gradients().')
     return self._chief_queue_runner
-
-  def get_slot(self, *args, **kwargs):
-    return self._opt.get_slot(*args, **kwargs)
-
-  def variables(self):
-    return self._opt.variables()
-
-  def get_slot_names(self, *args, **kwargs):
-    return self._opt.get_slot_names(*args, **kwargs)
 
   def get_init_tokens_op(self, num_tokens=-1):
     """An operation that puts the first tokens into the queue, replicas_to_aggregate unless

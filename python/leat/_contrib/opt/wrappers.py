@@ -9,34 +9,11 @@ from leat._graph.scope import control_dependencies
 from leat._ops import array, clip, control, control_flow, math, variable_collections
 from leat._platform import log
 from leat._train import average, saver
-from leat._train.optimizer import Optimizer
-
-
-class _Around(Optimizer):
-  """An optimizer that is another one but for what a subclass changes."""
-
-  def __init__(self, opt, use_locking, name):
-    super().__init__(use_locking, name)
-    self._opt = self._optimizer = opt
-
-  def compute_gradients(self, *args, **kwargs):
-    return self._opt.compute_gradients(*args, **kwargs)
-
-  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-    return self._opt.apply_gradients(grads_and_vars, global_step=global_step, name=name)
-
-  def get_slot(self, *args, **kwargs):
-    return self._opt.get_slot(*args, **kwargs)
-
-  def get_slot_names(self, *args, **kwargs):
-    return self._opt.get_slot_names(*args, **kwargs)
-
-  def variables(self):
-    return self._opt.variables()
+from leat._train.optimizer import Optimizer, WrappingOptimizer
 
 
 @export('contrib.opt.MovingAverageOptimizer')
-class MovingAverageOptimizer(_Around):
+class MovingAverageOptimizer(WrappingOptimizer):
   """An optimizer that keeps moving averages of the variables; swapping_saver saves these in the
   places of the variables."""
 
@@ -71,7 +48,7 @@ class MovingAverageOptimizer(_Around):
 
 
 @export('contrib.opt.VariableClippingOptimizer')
-class VariableClippingOptimizer(_Around):
+class VariableClippingOptimizer(WrappingOptimizer):
   """An optimizer after whose steps variables are clipped: vars_to_clip_dims {variable: axes over
   which the norm is taken} to the norm max_norm."""
 
@@ -94,7 +71,7 @@ class VariableClippingOptimizer(_Around):
 
 
 @export('contrib.opt.MultitaskOptimizerWrapper')
-class MultitaskOptimizerWrapper(_Around):
+class MultitaskOptimizerWrapper(WrappingOptimizer):
   """An optimizer that leaves a variable, and what is kept for it, alone in steps in which its
   gradient is all zeros: that of a task which the step was not for."""
 

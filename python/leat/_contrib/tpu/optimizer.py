@@ -11,11 +11,11 @@ from leat._ops import math, variable_scope
 from leat._ops.losses import Reduction
 from leat._platform import log
 from leat._train.hook import SessionRunHook
-from leat._train.optimizer import Optimizer
+from leat._train.optimizer import Optimizer, WrappingOptimizer
 
 
 @export('contrib.tpu.CrossShardOptimizer', 'tpu.CrossShardOptimizer')
-class CrossShardOptimizer(Optimizer):
+class CrossShardOptimizer(WrappingOptimizer):
   """An optimizer that adds the gradients of all shards before it gives them to another one. There
   is one shard here, so that it is the other one under another name."""
 
@@ -26,25 +26,13 @@ class CrossShardOptimizer(Optimizer):
     if not isinstance(opt, Optimizer):
       raise TypeError('CrossShardOptimizer only works with tf.training.Optimizer and not Keras '
                       'Optimizer, is %r' % (opt,))
-    super().__init__(False, name)
-    self._opt, self._reduction, self._group_assignment = opt, reduction, group_assignment
+    super().__init__(opt, False, name)
+    self._reduction, self._group_assignment = reduction, group_assignment
 
   def compute_gradients(self, loss, var_list=None, **kwargs):
     log.warning('CrossShardOptimizer should be used within a tpu_shard_context, but got unset '
                 'number_of_shards. Assuming 1.')
     return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
-
-  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-    return self._opt.apply_gradients(grads_and_vars, global_step, name)
-
-  def get_slot(self, *args, **kwargs):
-    return self._opt.get_slot(*args, **kwargs)
-
-  def get_slot_names(self, *args, **kwargs):
-    return self._opt.get_slot_names(*args, **kwargs)
-
-  def variables(self):
-    return self._opt.variables()
 
 
 @export('contrib.tpu.cross_replica_sum', 'tpu.cross_replica_sum')
