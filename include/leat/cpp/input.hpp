@@ -116,19 +116,8 @@ class Coordinator {
   template <class Function>
   struct Work {
     void run() {
-#ifdef LEAT_NO_EXCEPTIONS
-      function();
-#else
-      try {
-        function();
-      } catch (const Error& error) {
-        coordinator.request_stop(error.status());
-      } catch (const std::exception& error) {
-        coordinator.request_stop(Status(TF_UNKNOWN, error.what()));
-      } catch (...) {
-        coordinator.request_stop(Status(TF_UNKNOWN, "a thread ended with an exception"));
-      }
-#endif
+      const Status ended = detail::guarded(function, "a thread");
+      if (!ended.ok()) coordinator.request_stop(ended);
     }
     static void free(Work* work) { delete work; }
     Coordinator& coordinator;

@@ -122,6 +122,27 @@ inline result<void> finish(const Status& status) {
 #endif
 }
 
+/// Calls |function|, which C called and into which no exception may pass; the error that it ends with.
+/// |who| is the subject of the message where that says nothing itself.
+template <class Function>
+Status guarded(Function&& function, const char* who) {
+#ifdef LEAT_NO_EXCEPTIONS
+  (void)who;
+  function();
+#else
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.status();
+  } catch (const std::exception& error) {
+    return Status(TF_UNKNOWN, error.what());
+  } catch (...) {
+    return Status(TF_UNKNOWN, std::string(who) + " ended with an exception");
+  }
+#endif
+  return Status();
+}
+
 }  // namespace detail
 
 /// A serialised message (GraphDef, RunMetadata, ...). |type| is its name without the package.

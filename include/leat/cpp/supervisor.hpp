@@ -240,7 +240,8 @@ class Supervisor {
       auto* self = static_cast<State*>(data);
       self->session = Session::lent(self->graph, session);
       if (!self->options.opened_) return;
-      const Status ended = guarded([&] { self->options.opened_(self->session); });
+      const Status ended = detail::guarded([&] { self->options.opened_(self->session); },
+                                           "a function of the program");
       TF_SetStatus(status, ended.code(), ended.message().c_str());
     }
     static void on_closing(void* data, TF_Session*) {
@@ -248,9 +249,9 @@ class Supervisor {
     }
     static void on_event(void* data, const leat_supervisor_event_t* event) {
       const auto* self = static_cast<State*>(data);
-      guarded([&] {
-        self->options.observer_({event->name, event->step, event->path, event->message});
-      });
+      detail::guarded(
+          [&] { self->options.observer_({event->name, event->step, event->path, event->message}); },
+          "an observer");
     }
 
     const Graph graph;
@@ -261,24 +262,6 @@ class Supervisor {
     leat_supervisor_t* supervisor = nullptr;
   };
 
-  /// The error with which |function|, which C calls, ends.
-  template <class Function>
-  static Status guarded(Function function) {
-#ifdef LEAT_NO_EXCEPTIONS
-    function();
-#else
-    try {
-      function();
-    } catch (const Error& error) {
-      return error.status();
-    } catch (const std::exception& error) {
-      return Status(TF_UNKNOWN, error.what());
-    } catch (...) {
-      return Status(TF_UNKNOWN, "a function of the program ended with an exception");
-    }
-#endif
-    return Status();
-  }
   template <class Function>
   Status attempt(Function& step, std::int64_t number) {
     const Session session = state_->session;
