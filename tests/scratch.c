@@ -45,3 +45,21 @@ int scratch_count(const char* prefix) {
   globfree(&found);
   return count;
 }
+
+char* scratch_read_text(const char* name) {
+  enum { MOST = 1 << 20 };
+  FILE* file = fopen(name, "rb");
+  if (!file) return NULL;
+  char* text = calloc(1, MOST);
+  assert_non_null(text);
+  const size_t size = fread(text, 1, MOST - 1, file);
+  assert_in_range(size, 1, MOST - 2);
+  fclose(file);
+  return text;
+}
+
+int scratch_count_text(const char* text, const char* part) {
+  int count = 0;
+  for (; (text = strstr(text, part)); text += strlen(part)) ++count;
+  return count;
+}

@@ -18,5 +18,10 @@ void scratch_write_text(const char* name, const char* text);
 bool scratch_has(const char* name);
 // Files whose names begin with |prefix| (in "<folder>/<beginning>").
 int scratch_count(const char* prefix);
+// The bytes of a file, which must have some and fewer than 1 MiB, NUL-terminated; the caller frees
+// them. NULL: there is no such file.
+char* scratch_read_text(const char* name);
+// How often |part| stands in |text|.
+int scratch_count_text(const char* text, const char* part);
 
 #endif  // LEAT_TESTS_SCRATCH_H_

@@ -31,28 +31,10 @@ static void stop(void) {
   kit_expect(kit.status, TF_OK);
 }
 
-// The text of a file, which the caller frees; NULL where there is none.
-static char* read_file(const char* path) {
-  FILE* file = fopen(path, "rb");
-  if (!file) return NULL;
-  char* text = calloc(1, 1 << 20);
-  assert_non_null(text);
-  const size_t size = fread(text, 1, (1 << 20) - 1, file);
-  assert_true(size > 0 && size < (1 << 20) - 1);
-  fclose(file);
-  return text;
-}
-
-static int count(const char* text, const char* part) {
-  int found = 0;
-  for (const char* at = text; (at = strstr(at, part)); ++at) ++found;
-  return found;
-}
-
 // How many steps the file has; -1: there is none.
 static int steps_of(const char* path) {
-  char* text = read_file(path);
-  const int steps = text ? count(text, "\"name\":\"step\"") : -1;
+  char* text = scratch_read_text(path);
+  const int steps = text ? scratch_count_text(text, "\"name\":\"step\"") : -1;
   free(text);
   return steps;
 }
@@ -82,11 +64,11 @@ static void what_is_asked_for_is_written(void** state) {
   leat_trace_flight_write("the test asks", kit.status);
   kit_expect(kit.status, TF_OK);
   stop();
-  char* text = read_file("flight-1.json");
+  char* text = scratch_read_text("flight-1.json");
   assert_non_null(text);
-  assert_int_equal(count(text, "\"name\":\"step\""), 5);
-  assert_int_equal(count(text, "\"name\":\"Softmax\""), 5);
-  assert_true(count(text, "\"leat_graph_node\"") >= 2);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"step\""), 5);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"Softmax\""), 5);
+  assert_true(scratch_count_text(text, "\"leat_graph_node\"") >= 2);
   free(text);
   remove_files();
 }
@@ -172,9 +154,9 @@ static void a_slow_step_is_written(void** state) {
   model_kit_read(taken, &found, 1);
   leat_thread_join(thread);
   stop();
-  char* text = read_file("flight-1.json");
+  char* text = scratch_read_text("flight-1.json");
   assert_non_null(text);
-  assert_true(count(text, "\"name\":\"QueueDequeueV2\"") >= 1);
+  assert_true(scratch_count_text(text, "\"name\":\"QueueDequeueV2\"") >= 1);
   free(text);
   remove_files();
 }

@@ -1,7 +1,6 @@
 // leat/trace.h: a program records its own steps. What a recording holds and how it is written is
 // tested further down (base/span_test.c, trace/recording_file_test.c); here the kernels of a real
 // session must come into the file, each run of each, and those of steps outside must not.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,23 +9,6 @@
 #include "scratch.h"
 
 #define STEPS 5
-
-// The whole of a file, NUL-terminated; the caller frees it.
-static char* read_file(const char* path) {
-  FILE* file = fopen(path, "rb");
-  assert_non_null(file);
-  char* text = calloc(1, 1 << 20);
-  assert_non_null(text);
-  assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
-  fclose(file);
-  return text;
-}
-
-static int count(const char* text, const char* part) {
-  int found = 0;
-  for (const char* at = text; (at = strstr(at, part)); ++at) ++found;
-  return found;
-}
 
 static void steps_are_in_the_file(void** state) {
   const double values[] = {1, 2, 3};
@@ -40,11 +22,12 @@ static void steps_are_in_the_file(void** state) {
   leat_trace_stop("trace.json", kit.status);
   kit_expect(kit.status, TF_OK);
   model_kit_read(before, found, 3);
-  char* text = read_file("trace.json");
-  assert_int_equal(count(text, "\"name\":\"Softmax\",\"cat\":\"kernel\""), STEPS);
-  assert_int_equal(count(text, "\"name\":\"step\""), STEPS);
-  assert_int_equal(count(text, "\"name\":\"Relu\""), 0);
-  assert_true(count(text, "\"node\":\"v\"") > 0);
+  char* text = scratch_read_text("trace.json");
+  assert_non_null(text);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"Softmax\",\"cat\":\"kernel\""), STEPS);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"step\""), STEPS);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"Relu\""), 0);
+  assert_true(scratch_count_text(text, "\"node\":\"v\"") > 0);
   free(text);
 }
 

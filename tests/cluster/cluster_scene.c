@@ -331,6 +331,13 @@ float cluster_step(cluster_scene_t* cluster, const char* handle, const char* fet
   return fetched;
 }
 
+void cluster_build_negation(cluster_scene_t* cluster) {
+  const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
+  const leat_output_t y =
+      cluster_op(cluster, CLUSTER_PS, "Neg", "y", LEAT_INPUTS(x), LEAT_NO_ATTRS);
+  cluster_op(cluster, CLUSTER_WORKER, "Neg", "z", LEAT_INPUTS(y), LEAT_NO_ATTRS);
+}
+
 uint64_t cluster_incarnation(cluster_scene_t* cluster, int task) {
   leat_pb_get_status_response_t response;
   cluster_call_t call;

@@ -117,6 +117,9 @@ float cluster_step(cluster_scene_t* cluster, const char* handle, const char* fet
                    const char* target, const char* feed, float value, leat_status_code_t code,
                    const char* text);
 
+// Adds y = -x on the ps and z = -y on the worker to the scene's graph; x is a placeholder.
+void cluster_build_negation(cluster_scene_t* cluster);
+
 // The incarnation of the task's first device, as GetStatus tells it.
 uint64_t cluster_incarnation(cluster_scene_t* cluster, int task);
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cluster/cluster_scene.h"
 #include "formats/wire/encode.h"
+#include "scratch.h"
 
 // ---- Events -------------------------------------------------------------------------------------
 
@@ -55,24 +56,10 @@ static void expect_told(int task, const char* format, const char* session) {
   assert_true(was_told(task, line));
 }
 
-static int count_of(const char* text, const char* part) {
-  int count = 0;
-  for (; (text = strstr(text, part)); text += strlen(part)) ++count;
-  return count;
-}
-
-// y = -x on the ps, z = -y on the worker.
-static void build_negation(cluster_scene_t* cluster) {
-  const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
-  const leat_output_t y =
-      cluster_op(cluster, CLUSTER_PS, "Neg", "y", LEAT_INPUTS(x), LEAT_NO_ATTRS);
-  cluster_op(cluster, CLUSTER_WORKER, "Neg", "z", LEAT_INPUTS(y), LEAT_NO_ATTRS);
-}
-
 static void sessions_and_graphs_are_told(void** state) {
   cluster_scene_t* cluster = *state;
   char handle[32];
-  build_negation(cluster);
+  cluster_build_negation(cluster);
   cluster_session_open(cluster, handle);
   cluster_step(cluster, handle, "z", NULL, "x", 3, LEAT_OK, "");
   cluster_step(cluster, handle, "y", NULL, "x", 3, LEAT_OK, "");
@@ -93,7 +80,7 @@ static void refusals_are_told(void** state) {
                  "");
   }
   expect_told(CLUSTER_PS, "call_refused|||ipv4:127.0.0.1:%s", "");
-  assert_true(count_of(told[CLUSTER_PS], "call_refused") < 50);
+  assert_true(scratch_count_text(told[CLUSTER_PS], "call_refused") < 50);
   expect_told(CLUSTER_PS, "Method '/tensorflow.Other/Method' is not served here|%s", "");
   const leat_pb_create_session_request_t request = {.graph_def = LEAT_SV("\xff")};
   cluster_call(cluster, CLUSTER_WORKER, "/tensorflow.MasterService/CreateSession",
@@ -144,7 +131,7 @@ static void expect_figure(cluster_scene_t* cluster, int task, const char* line) 
 static void figures_are_counted(void** state) {
   cluster_scene_t* cluster = *state;
   char handle[32];
-  build_negation(cluster);
+  cluster_build_negation(cluster);
   expect_figure(cluster, CLUSTER_WORKER, "leat_sessions 0");
   cluster_session_open(cluster, handle);
   for (int i = 0; i < 5; ++i) cluster_step(cluster, handle, "z", NULL, "x", 3, LEAT_OK, "");
@@ -195,14 +182,14 @@ static void a_cluster_is_probed(void** state) {
            cluster_incarnation(cluster, CLUSTER_PS));
   if (!strstr(text, incarnation)) print_error("%s\n", text);
   assert_non_null(strstr(text, incarnation));
-  assert_int_equal(count_of(text, "\"version\": \"" LEAT_VERSION "\""), 2);
-  assert_int_equal(count_of(text, "\"answers_as\""), 0);
+  assert_int_equal(scratch_count_text(text, "\"version\": \"" LEAT_VERSION "\""), 2);
+  assert_int_equal(scratch_count_text(text, "\"answers_as\""), 0);
   // From here to both, and between them; the third task is of no cluster that the two know.
-  assert_int_equal(count_of(text, "\"reachable\": true"), 4);
-  assert_int_equal(count_of(text, "\"upload_mb_per_s\": "), 4);
-  assert_int_equal(count_of(text, "\"clock_offset_us\": "), 4);
-  assert_int_equal(count_of(text, "\"code\": \"UNAVAILABLE\""), 1);
-  assert_int_equal(count_of(text, "\"from\": \"/job:ps/replica:0/task:0\""), 2);
+  assert_int_equal(scratch_count_text(text, "\"reachable\": true"), 4);
+  assert_int_equal(scratch_count_text(text, "\"upload_mb_per_s\": "), 4);
+  assert_int_equal(scratch_count_text(text, "\"clock_offset_us\": "), 4);
+  assert_int_equal(scratch_count_text(text, "\"code\": \"UNAVAILABLE\""), 1);
+  assert_int_equal(scratch_count_text(text, "\"from\": \"/job:ps/replica:0/task:0\""), 2);
   free(text);
   assert_null(leat_cluster_doctor_json("\xff", 1, 0, 1000, 0, cluster->status));
   assert_int_equal(TF_GetCode(cluster->status), TF_INVALID_ARGUMENT);

@@ -52,20 +52,6 @@ static char* stop(cluster_scene_t* cluster, leat_trace_cluster_t* trace) {
   return text;
 }
 
-static int count_of(const char* text, const char* part) {
-  int count = 0;
-  for (; (text = strstr(text, part)); text += strlen(part)) ++count;
-  return count;
-}
-
-// z = -y on the worker, y = -x on the ps.
-static void build_negation(cluster_scene_t* cluster) {
-  const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
-  const leat_output_t y =
-      cluster_op(cluster, CLUSTER_PS, "Neg", "y", LEAT_INPUTS(x), LEAT_NO_ATTRS);
-  cluster_op(cluster, CLUSTER_WORKER, "Neg", "z", LEAT_INPUTS(y), LEAT_NO_ATTRS);
-}
-
 // ---- What was recorded --------------------------------------------------------------------------
 
 static int64_t process_of(const leat_timeline_t* timeline, const leat_span_link_t* link) {
@@ -134,7 +120,7 @@ static void a_step_of_two_processes_is_in_one_file(void** state) {
   leat_timeline_t* timeline;
   leat_delay_graph_t graph;
   leat_arena_t arena;
-  build_negation(cluster);
+  cluster_build_negation(cluster);
   cluster_session_open(cluster, handle);
   cluster_step(cluster, handle, "z", NULL, "x", 3, LEAT_OK, "");
   leat_trace_cluster_t* trace = start(cluster, false);
@@ -142,8 +128,8 @@ static void a_step_of_two_processes_is_in_one_file(void** state) {
   char* report = stop(cluster, trace);
   cluster_step(cluster, handle, "z", NULL, "x", 3, LEAT_OK, "");
   cluster_session_close(cluster, handle);
-  assert_int_equal(count_of(report, "\"recorded\": true"), 2);
-  assert_int_equal(count_of(report, "\"clock_residual_us\": "), 2);
+  assert_int_equal(scratch_count_text(report, "\"recorded\": true"), 2);
+  assert_int_equal(scratch_count_text(report, "\"clock_residual_us\": "), 2);
   free(report);
   LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), PATH, &timeline));
   assert_int_equal(timeline->damaged, 0);
@@ -166,9 +152,9 @@ static void what_cannot_be_recorded_is_told(void** state) {
   cluster_scene_t* cluster = *state;
   leat_timeline_t* timeline;
   char* report = stop(cluster, start(cluster, true));
-  assert_int_equal(count_of(report, "\"recorded\": true"), 1);
-  assert_int_equal(count_of(report, "\"recorded\": false, \"shared\": true"), 1);
-  assert_int_equal(count_of(report, "\"recorded\": false, \"message\": \""), 1);
+  assert_int_equal(scratch_count_text(report, "\"recorded\": true"), 1);
+  assert_int_equal(scratch_count_text(report, "\"recorded\": false, \"shared\": true"), 1);
+  assert_int_equal(scratch_count_text(report, "\"recorded\": false, \"message\": \""), 1);
   free(report);
   LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), PATH, &timeline));
   assert_int_equal(timeline->clock_count, 1);
@@ -193,7 +179,7 @@ static void a_recording_left_alone_is_dropped(void** state) {
   const leat_pb_start_recording_request_t request = {0};
   const leat_pb_read_recording_request_t read = {.offset = 1};
   char handle[32];
-  build_negation(cluster);
+  cluster_build_negation(cluster);
   cluster_session_open(cluster, handle);  // so that the ps is up
   cluster_call(cluster, CLUSTER_PS, "/leat.Diagnosis/StopRecording",
                &leat_pb_stop_recording_request_descriptor,
@@ -202,7 +188,7 @@ static void a_recording_left_alone_is_dropped(void** state) {
   cluster_call(cluster, CLUSTER_PS, "/leat.Diagnosis/StartRecording",
                &leat_pb_start_recording_request_descriptor, &request, LEAT_OK, "");
   char* report = stop(cluster, start(cluster, false));
-  assert_int_equal(count_of(report, "\"recorded\": true"), 2);
+  assert_int_equal(scratch_count_text(report, "\"recorded\": true"), 2);
   free(report);
   cluster_call(cluster, CLUSTER_PS, "/leat.Diagnosis/ReadRecording",
                &leat_pb_read_recording_request_descriptor, &read, LEAT_OUT_OF_RANGE,
