@@ -3,9 +3,9 @@
 // device of counted, limited memory (session/memory.h). With each pass the peak must be below a
 // stated number of values and the results must have the same bits; with the limit at two thirds the
 // network must fail without the passes and run with them. Peaks are the least of several steps,
-// because a transfer that is late for no reason but the machine's load holds its value longer. The
-// second half makes fetches, another device or an asynchronous kernel fail and expects the used
-// memory back at its old level.
+// because a transfer that is late for no reason but the machine's load holds its value longer. Then
+// each executor must let go of a value with its last reader. The second half makes fetches, another
+// device or an asynchronous kernel fail and expects the used memory back at its old level.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +213,41 @@ static void fits_an_accelerator(void** state) {
   unsetenv("LEAT_SIMULATED");
 }
 
+// ---- Last readers -------------------------------------------------------------------------------
+
+// A value goes when its last reader has run, on each executor, and also where one thread has a
+// dataflow step for itself. No product may overwrite what it reads, so of a chain of twelve there
+// are the input and two more values at a time, and not twelve.
+static void values_go_with_their_last_reader(void** state) {
+  static const struct {
+    leat_executor_kind_t executor;
+    int threads;  // that run nodes; -1: the caller's
+  } kWays[] = {{LEAT_EXECUTOR_SEQUENCE, 1}, {LEAT_EXECUTOR_DATAFLOW, -1},
+               {LEAT_EXECUTOR_DATAFLOW, 2}};
+  for (size_t way = 0; way < LEAT_ARRAY_SIZE(kWays); ++way) {
+    network_t n = {0};
+    leat_tensor_t got;
+    scene_open(&n.s);
+    memory_open(&n.s);
+    n.s.options.executor = kWays[way].executor;
+    n.s.options.inter_op_threads = kWays[way].threads;
+    leat_output_t dims = leat_build_int32_vector(&n.s.b, (int32_t[]){kBatch, kSize}, 2);
+    leat_output_t y = scene_binary(&n.s, "Fill", -1, dims, scene_float(&n.s, 0.5f));
+    for (int i = 0; i < kLayers; ++i) {
+      y = scene_binary(&n.s, "MatMul", -1, y, weights(&n.s, (uint32_t)i));
+    }
+    leat_output_t sum = sum_of(&n.s, y);
+    for (int step = 0; step < 2; ++step) {
+      memory_peak(0);
+      LEAT_EXPECT_OK(scene_fetch(&n.s, sum, &got));
+      leat_tensor_release(&got);
+      assert_in_range(memory_peak(0), 2 * kBytes, 7 * kBytes / 2);
+    }
+    scene_close(&n.s);
+    assert_int_equal(memory_used(0), 0);
+  }
+}
+
 // ---- Failing fetches ----------------------------------------------------------------------------
 
 // A step that computes everything may still fail when its fetches are taken: one is dead, or a
@@ -315,6 +350,7 @@ int main(void) {
       cmocka_unit_test(less_memory_same_bits),
       cmocka_unit_test(fits_only_with_passes),
       cmocka_unit_test(fits_an_accelerator),
+      cmocka_unit_test(values_go_with_their_last_reader),
       cmocka_unit_test(failed_fetches_leave_nothing),
       cmocka_unit_test(a_failure_elsewhere_leaves_nothing),
       cmocka_unit_test(a_suspended_step_leaves_nothing),
