@@ -39,6 +39,7 @@ typedef struct times_s {
   const void* signature;
   int64_t times[TIMES], median;
   uint32_t count, judged;  // |judged|: the count at which the median was taken
+  int64_t last_step;       // among the steps of the recorder
 } times_t;
 
 typedef struct flight_s {
@@ -78,11 +79,15 @@ static int compare_times(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Those of the signature; another one that has its place gives it up.
+// Those of the signature. One that is new takes the place of the one that has not run for longest.
 static times_t* find_times(flight_t* f, const void* signature) {
-  times_t* times = &f->signatures[(uintptr_t)signature / 64 % SIGNATURES];
-  if (times->signature != signature) *times = (times_t){.signature = signature};
-  return times;
+  times_t* oldest = f->signatures;
+  for (times_t* times = f->signatures; times < f->signatures + SIGNATURES; ++times) {
+    if (times->signature == signature) return times;
+    if (times->last_step < oldest->last_step) oldest = times;
+  }
+  *oldest = (times_t){.signature = signature};
+  return oldest;
 }
 
 // Whether a step is slow. The median is taken anew every few steps only, as it changes slowly.
@@ -97,6 +102,7 @@ static bool is_slow(flight_t* f, const void* signature, int64_t time) {
     times->judged = times->count;
   }
   times->times[times->count++ % TIMES] = time;
+  times->last_step = f->steps;
   return f->options.slow_factor > 0 && times->median &&
          (double)time > f->options.slow_factor * (double)times->median;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "base/test.h"
 #include "base/thread.h"
 #include "client/model_kit.h"
@@ -161,6 +162,26 @@ static void a_slow_step_is_written(void** state) {
   remove_files();
 }
 
+// Two signatures whose addresses differ by one bit take turns; each is judged by its own steps. The
+// steps are told to the recorder as a session tells them.
+static void signatures_that_take_turns_are_judged(void** state) {
+  static const char signatures[1 << 17];
+  leat_trace_flight_options_t wanted = options();
+  for (size_t apart = 1; apart < sizeof signatures; apart *= 2) {
+    wanted.slow_factor = 20;
+    start(&wanted);
+    const leat_span_step_fn_t tell = atomic_load(&leat_span_on_step);
+    const int64_t usual = leat_span_now() / 1000;
+    for (int i = 0; i < STEPS; ++i) {
+      tell(leat_span_now() - usual, i, &signatures[i % 2 * apart], leat_ok_status());
+    }
+    tell(leat_span_now() - 100 * usual, STEPS, &signatures[apart], leat_ok_status());
+    stop();
+    assert_int_equal(steps_of("flight-1.json"), 0);
+    remove_files();
+  }
+}
+
 // The step reads a variable that has no value.
 static void a_failure_is_written(void** state) {
   leat_trace_flight_options_t wanted = options();
@@ -255,9 +276,9 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(what_is_asked_for_is_written), TEST(nothing_is_written_unasked),
-      TEST(a_slow_step_is_written),       TEST(a_failure_is_written),
-      TEST(a_signal_has_the_end_written), TEST(files_are_limited),
-      TEST(wrong_options_are_told),
+      TEST(a_slow_step_is_written),       TEST(signatures_that_take_turns_are_judged),
+      TEST(a_failure_is_written),         TEST(a_signal_has_the_end_written),
+      TEST(files_are_limited),            TEST(wrong_options_are_told),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
