@@ -8,6 +8,9 @@ TensorFlow's better median over Leat's. Absolute times mean nothing on shared ma
 what Leat must reach; `limit` is the time that the machine needs for the row's arithmetic or memory
 traffic, as bench/peak.c measures it. A row whose fetched values differ between the libraries after
 three steps does not count.
+
+With --before DIR the peer is the libleat of another build, in DIR, and no row may be slower than
+there by more than 3 %; what is compared are the quickest rounds.
 """
 import argparse
 import glob
@@ -31,8 +34,9 @@ INFERENCE = ['resnet50_b1', 'resnet50_b32', 'inception_v1_b1', 'inception_v1_b32
              'mobilenet_v2_b1', 'mobilenet_v2_b32']
 PROGRAMS = ['queue_handoff', 'eager_op']
 MADE = ['mobilenet_v2_b32', 'towers4']  # by bench/make_graph.py
-MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 17 << 18, 20
+MAX_STRIPPED_BYTES, MAX_RESIDENT_MB = 18 << 18, 20
 LIMIT_SLACK = 1.25
+LEAST_OF_BEFORE = 0.97
 
 
 class Row:
@@ -118,10 +122,13 @@ class Bench:
     peak = compile_program(self.out, os.path.join(ROOT, 'bench', 'peak.c'), '-O3')
     output = subprocess.check_output(self.pin(1) + [peak], text=True)
     self.peak = numbers(output)
-    tf = oracle_venv.library_folder()
     self.leat = os.path.join(options.build, 'lib')
-    self.peers = [Library('tf', tf, TF_ENABLE_ONEDNN_OPTS='0'),
-                  Library('tf+onednn', tf, TF_ENABLE_ONEDNN_OPTS='1')]
+    if options.before:
+      self.peers = [Library('before', os.path.abspath(options.before))]
+    else:
+      tf = oracle_venv.library_folder()
+      self.peers = [Library('tf', tf, TF_ENABLE_ONEDNN_OPTS='0'),
+                    Library('tf+onednn', tf, TF_ENABLE_ONEDNN_OPTS='1')]
 
   def pin(self, cores):
     """The command that keeps a program on |cores| cores: the chosen one and those before it."""
@@ -200,17 +207,20 @@ class Bench:
   def measure(self, row):
     """{library: {field: median over rounds}}; alternates the libraries in every round."""
     env = {'LEAT_EXECUTOR': row.executor} if row.executor else {}
-    libraries = [Library('leat', self.leat, **env)] + self.peers
+    before = self.options.before is not None
+    libraries = [Library('leat', self.leat, **env)] + [
+        Library(peer.name, peer.folder, **(env if before else peer.env)) for peer in self.peers]
     flags = row.flags + ([] if row.flags == ONCE else ['-s', str(self.options.seconds)])
     samples = {library.name: [] for library in libraries}
     for _ in range(self.options.rounds):
       for library in libraries:
         samples[library.name].append(self.run(library, row.graph, flags, row.threads))
     result = {}
+    pick = min if before else statistics.median
     for name, runs in samples.items():
       errors = [r['error'] for r in runs if 'error' in r]
       result[name] = {'error': errors[0]} if errors else {
-          field: statistics.median(r[field] for r in runs) for field in runs[0]}
+          field: pick(r[field] for r in runs) for field in runs[0]}
     check = [self.run(library, row.graph, [f for f in row.flags if f not in ONCE]
                       + ['-n', '3', '-w', '0'], row.threads) for library in libraries]
     result['last'] = [c.get('last') for c in check]
@@ -224,6 +234,17 @@ def numbers(text):
 
 def close(a, b):
   return a is not None and b is not None and (a == b or abs(a - b) <= 1e-3 * max(abs(a), abs(b)))
+
+
+def judge_before(row, result):
+  """(cells, verdict) of one row beside the same row of an earlier build."""
+  leat, before, field = result['leat'], result['before'], row.measure
+  for found in (leat, before):
+    if 'error' in found:
+      return [row.name] + ['-'] * 7, 'error: ' + found['error']
+  ratio = before[field] / leat[field]
+  cells = [row.name, '-', us(leat[field]), '-', us(before[field]), '%.2f' % ratio, '-', '-']
+  return cells, 'ok' if ratio >= LEAST_OF_BEFORE else 'slower than before'
 
 
 def us(value):
@@ -290,6 +311,7 @@ def read_options(text, seconds, timeout):
   parser.add_argument('--seconds', type=float, default=seconds, help='of steps in each run')
   parser.add_argument('--core', type=int, default=max(os.sched_getaffinity(0)))
   parser.add_argument('--timeout', type=float, default=timeout)
+  parser.add_argument('--before', help='the lib folder of an earlier build')
   parser.add_argument('--build', type=os.path.abspath, default=os.path.join(ROOT, 'build'))
   return parser.parse_args()
 
@@ -299,14 +321,17 @@ def main():
   bench = Bench(options)
   print('one core: %(gflops).0f GFLOP/s, %(read_gbs).1f GB/s read, %(copy_gbs).1f GB/s copied; '
         'times in us' % bench.peak)
-  head = ['graph', 'leat min', 'median', 'p99', 'TF median', 'ratio', 'goal', 'of limit']
+  peer = 'before' if options.before else 'TF median'
+  head = ['graph', 'leat min', 'median', 'p99', peer, 'ratio', 'goal', 'of limit']
   form = '%-22s' + '%11s' * 4 + '%9s' * 3 + '  %s'
   print(form % (*head, ''), flush=True)
   results, short = {}, 0
   for row in ROWS:
     if re.search(options.rows, row.name):
       results[row.name] = bench.measure(row)
-      cells, verdict = judge(row, results[row.name], bench.peak)
+      found = results[row.name]
+      cells, verdict = (judge_before(row, found) if options.before
+                        else judge(row, found, bench.peak))
       short += verdict != 'ok'
       print(form % (*cells, verdict), flush=True)
   for line, ok in itertools.chain(table_independence(results), footprint(bench)):

@@ -154,7 +154,10 @@ static bool has_task(const leat_round_t* round, leat_string_view_t task) {
   for (const leat_member_t* m = round->members; m; m = m->next) {
     for (int32_t i = 0; m->members && i < m->members->size; ++i) {
       const leat_string_view_t device = m->members->devices[i];
-      if (leat_string_view_starts_with(device, task) && device.data[task.size] == '/') return true;
+      if (leat_string_view_starts_with(device, task) && device.size > task.size &&
+          device.data[task.size] == '/') {
+        return true;
+      }
     }
   }
   return false;
