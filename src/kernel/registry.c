@@ -12,6 +12,7 @@
 // the highest priority, the first among equals.
 #include "kernel/registry.h"
 
+#define USUAL_COUNT 1500  // ops whose kernels are deferred; more make the map grow
 
 // "T: float, double": the types that attribute |attr| may have.
 typedef struct leat_kernel_constraint_s {
@@ -155,7 +156,9 @@ static leat_status_t fill_locked(const leat_kernel_registry_t* registry,
   if (*out_filled) return leat_ok_status();
   leat_kernel_registry_t* filled = NULL;
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_create(registry->allocator, &filled));
-  leat_status_t status = registry->fill(filled);
+  // A map that grows on the way copies its entries into fresh pages eight times.
+  leat_status_t status = leat_string_map_reserve(&filled->lists, USUAL_COUNT);
+  if (!status) status = registry->fill(filled);
   if (status) {
     leat_kernel_registry_free(filled);
     return status;
