@@ -21,7 +21,7 @@ extern "C" {
  *   char* scope = leat_unique_name(graph, "tower", 1, status);   // "tower"
  *   char* second = leat_unique_name(graph, "tower", 1, status);  // "tower_1"                  */
 TF_CAPI_EXPORT extern char* leat_unique_name(TF_Graph* graph, const char* name, int mark,
-                                                   TF_Status* status);
+                                             TF_Status* status);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ static TF_Output binary(leat_scope_t* s, const char* op, TF_Output x, TF_Output 
 }
 
 static TF_Output add_random(leat_scope_t* s, const char* op, TF_Output shape, TF_DataType dtype,
-                        int64_t seed) {
+                            int64_t seed) {
   leat_attribute_t attributes[] = {leat_attribute_type("dtype", dtype),
                                    leat_attribute_int("seed", seed),
                                    leat_attribute_int("seed2", seed)};

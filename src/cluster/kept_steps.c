@@ -193,7 +193,7 @@ static partial_t* take_partial(leat_master_session_t* session, leat_string_view_
 
 // Finds |output| among those that the setup named; |used| says which were used before.
 static leat_status_t find_named(const leat_output_t* outputs, const bool* used, int count,
-                               leat_output_t output, const char* what, int* out_index) {
+                                leat_output_t output, const char* what, int* out_index) {
   bool is_known = false;
   for (int i = 0; i < count; ++i) {
     if (!leat_output_equal(outputs[i], output)) continue;
@@ -219,7 +219,7 @@ static leat_status_t check_partial(partial_t* partial, const leat_named_step_t* 
   }
   for (int i = 0; i < step->fetch_count; ++i) {
     LEAT_RETURN_IF_ERROR(find_named(all->fetches, partial->is_fetched, all->fetch_count,
-                                   step->fetches[i], "a fetch", &fetches[i]));
+                                    step->fetches[i], "a fetch", &fetches[i]));
     partial->is_fetched[fetches[i]] = true;
     for (int k = 0; k < all->feed_count; ++k) {
       if (partial->is_fed[k] || !leat_partial_run_needs(partial->run, fetches[i], k)) continue;

@@ -14,9 +14,9 @@
 #include <stdio.h>
 
 #include "base/host.h"
-#include "cluster/source_reading.h"
 #include "cluster/host_list.h"
 #include "cluster/rank_exchange.h"
+#include "cluster/source_reading.h"
 
 enum { FIRST_PORT = 8888, EXCHANGE_TIMEOUT_S = 60 };
 
@@ -27,8 +27,7 @@ static leat_status_t print_address(reading_t* r, leat_string_view_t host, int po
   char text[16];
   snprintf(text, sizeof text, "%d", port);
   if (port > 65535) {
-    return leat_source_refuse(r, "a port", leat_string_view_from(text),
-                                       "be at most 65535");
+    return leat_source_refuse(r, "a port", leat_string_view_from(text), "be at most 65535");
   }
   return leat_arena_print(&r->place->arena, out_address, "%.*s:%s", LEAT_SV_ARG(host), text);
 }
@@ -89,7 +88,7 @@ static leat_status_t lay_out(reading_t* r, layout_t* layout) {
   const bool is_cyclic = leat_string_view_starts_with(way, LEAT_SV("cyclic"));
   if (way.size && !is_cyclic && !leat_string_view_starts_with(way, LEAT_SV("block"))) {
     return leat_source_refuse(r, "SLURM_DISTRIBUTION", way,
-                                       "begin with block or cyclic (srun --distribution)");
+                              "begin with block or cyclic (srun --distribution)");
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->place->arena, (size_t)layout->size + 1, &layout->node));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->place->arena, (size_t)layout->size + 1, &layout->local));
@@ -129,7 +128,7 @@ static leat_status_t find_own(reading_t* r, const layout_t* layout, int* out_ran
     char rule[96];
     if (kPlaces[i].text.size == 0) continue;
     LEAT_RETURN_IF_ERROR(leat_source_number(r, kPlaces[i].name, kPlaces[i].text,
-                                                     LEAT_CLUSTER_MOST_TASKS, &number));
+                                            LEAT_CLUSTER_MOST_TASKS, &number));
     if (number == kPlaces[i].expected) continue;
     snprintf(rule, sizeof rule, "be %d for process %d by the lists of nodes and tasks",
              kPlaces[i].expected, *out_rank);
@@ -216,11 +215,11 @@ leat_status_t leat_source_read_mpi(reading_t* r, leat_string_view_t text) {
   const leat_string_view_t size_text = leat_source_first_variable(kSizes, &size_name);
   if (!size && size_text.size) {
     LEAT_RETURN_IF_ERROR(leat_source_number(r, size_name, size_text,
-                                                     LEAT_CLUSTER_MOST_TASKS, &size));
+                                            LEAT_CLUSTER_MOST_TASKS, &size));
   }
   if (size < 1) {
     return leat_source_refuse(r, "the number of processes", size_text,
-                                       "be above 0: size=NUMBER, where no variable tells it");
+                              "be above 0: size=NUMBER, where no variable tells it");
   }
   LEAT_RETURN_IF_ERROR(leat_source_number(r, name, rank_text, size - 1, &rank));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&r->place->arena, (size_t)size, &addresses));

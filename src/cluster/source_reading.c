@@ -14,14 +14,14 @@
 #include "cluster/cluster_source.h"
 
 leat_status_t leat_source_refuse(const leat_source_t* r, const char* what, leat_string_view_t value,
-                           const char* rule) {
+                                 const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Reading the cluster from %.*s failed: %s is '%.*s', must %s",
                           LEAT_SV_ARG(r->from), what, LEAT_SV_ARG(value), rule);
 }
 
 leat_status_t leat_source_add(leat_source_t* r, leat_string_view_t job, int index,
-                         leat_string_view_t address) {
+                              leat_string_view_t address) {
   leat_arena_t* arena = &r->place->arena;
   if (r->count == LEAT_CLUSTER_MOST_TASKS) {
     return leat_source_refuse(r, "the number of tasks", LEAT_SV("more than 65536"), "be fewer");
@@ -104,7 +104,7 @@ static leat_status_t read_option(const leat_source_t* r, leat_string_view_t name
 }
 
 leat_status_t leat_source_options_read(const leat_source_t* r, leat_string_view_t text,
-                                  leat_source_options_t* options) {
+                                       leat_source_options_t* options) {
   *options = (leat_source_options_t){0};
   while (text.size > 0) {
     leat_string_view_t value = leat_source_take_part(&text, ',');
@@ -117,7 +117,7 @@ leat_status_t leat_source_options_read(const leat_source_t* r, leat_string_view_
 // Gives the processes at |addresses|, by number, to jobs as the options count them, and notes which
 // one is process |rank|; below 0: none.
 leat_status_t leat_source_deal(leat_source_t* r, const leat_source_options_t* options,
-                          const leat_string_view_t* addresses, int size, int rank) {
+                               const leat_string_view_t* addresses, int size, int rank) {
   int next = 0;
   bool has_worker = false;
   for (int i = 0; i <= options->count; ++i) {

@@ -19,15 +19,14 @@ typedef struct leat_source_s {
 
 // INVALID_ARGUMENT: "Reading the cluster from X failed: <what> is '<value>', must <rule>".
 LEAT_MUST_USE leat_status_t leat_source_refuse(const leat_source_t* r, const char* what,
-                                          leat_string_view_t value, const char* rule);
+                                               leat_string_view_t value, const char* rule);
 // Adds a task; the texts are copied.
-LEAT_MUST_USE leat_status_t leat_source_add(leat_source_t* r,
-                                                     leat_string_view_t job, int index,
-                                                     leat_string_view_t address);
+LEAT_MUST_USE leat_status_t leat_source_add(leat_source_t* r, leat_string_view_t job, int index,
+                                            leat_string_view_t address);
 // |text| as a number from 0 to |most|; |name| is for the message.
-LEAT_MUST_USE leat_status_t leat_source_number(const leat_source_t* r,
-                                                        const char* name, leat_string_view_t text,
-                                                        int64_t most, int* out_number);
+LEAT_MUST_USE leat_status_t leat_source_number(const leat_source_t* r, const char* name,
+                                               leat_string_view_t text, int64_t most,
+                                               int* out_number);
 
 // A variable of the environment; "" where it is not set.
 leat_string_view_t leat_source_variable(const char* name);
@@ -55,9 +54,9 @@ LEAT_MUST_USE leat_status_t leat_source_options_read(const leat_source_t* r,
 // Gives the processes at |addresses|, by number, to jobs as the options count them, and notes which
 // of them is process |rank|, this one; below 0: none.
 LEAT_MUST_USE leat_status_t leat_source_deal(leat_source_t* r,
-                                                      const leat_source_options_t* options,
-                                                      const leat_string_view_t* addresses,
-                                                      int size, int rank);
+                                             const leat_source_options_t* options,
+                                             const leat_string_view_t* addresses, int size,
+                                             int rank);
 
 // ---- Readers ------------------------------------------------------------------------------------
 // |options| is the text behind the name of the source.

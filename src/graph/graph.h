@@ -88,7 +88,7 @@ typedef struct leat_graph_s {
   // Shape inference for calls of functions, which the function room provides
   // (function/call_shapes.c); NULL: the row's shape function is asked.
   leat_status_t (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
-                     leat_partial_shape_t* out_shapes);
+                              leat_partial_shape_t* out_shapes);
 } leat_graph_t;
 
 // The GraphDef version that this runtime writes, and the oldest consumer that can read it.

@@ -198,7 +198,7 @@ void leat_wait_queue_enter(leat_wait_queue_t* t, leat_line_t line, leat_attempt_
 }
 
 void leat_wait_queue_change(leat_wait_queue_t* t, void (*change)(void* data), void* data,
-                           uint32_t cancelled) {
+                            uint32_t cancelled) {
   completed_t completed = {.end = &completed.first};
   leat_mutex_lock(&t->mutex);
   if (change) change(data);

@@ -76,6 +76,6 @@ void leat_wait_queue_enter(leat_wait_queue_t* wait_queue, leat_line_t line,
 // those who wait try again. All calls in the lines of |cancelled| (a bit a line) end with
 // CANCELLED.
 void leat_wait_queue_change(leat_wait_queue_t* wait_queue, void (*change)(void* data), void* data,
-                           uint32_t cancelled);
+                            uint32_t cancelled);
 
 #endif  // LEAT_KERNEL_WAIT_QUEUE_H_

@@ -251,7 +251,7 @@ static leat_concat_role_t find_role_by_axes(const leat_concat_t* p, const leat_n
 // Whether a Reshape of a value in pieces leaves the shape as it is and has no control inputs. It is
 // then the same value; where shapes are not fully known, the cuts might move.
 static bool forwards_pieces(const leat_concat_t* p, const leat_node_t* node,
-                           leat_concat_value_t* inout_value) {
+                            leat_concat_value_t* inout_value) {
   const leat_concat_value_t* value = value_at(p, node, 0);
   const leat_partial_shape_t shape = node->output_shapes[0];
   if (!value || node->control_count || !leat_partial_shape_is_full(shape) ||
@@ -341,7 +341,7 @@ static bool splits_into_pieces(const leat_concat_t* p, const leat_node_t* node,
 // Whether a node updates rows, and both the indices and the updates are in the same pieces. With
 // use_locking the update of all rows is one indivisible step, so it cannot become several.
 static bool scatters_pieces(const leat_concat_t* p, const leat_node_t* node,
-                           leat_concat_value_t* inout_value) {
+                            leat_concat_value_t* inout_value) {
   const leat_concat_value_t *indices = value_at(p, node, 1), *updates = value_at(p, node, 2);
   if (!indices || !updates || indices->axis != 0 || updates->axis != 0 ||
       !leat_division_equal(indices->division, updates->division) ||

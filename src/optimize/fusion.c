@@ -387,7 +387,7 @@ static leat_status_t fuse_regions(finder_t* f) {
     const region_t* item = &f->items[k];
     if (item->step_count < 2) continue;
     LEAT_RETURN_IF_ERROR(leat_fusion_make(&f->c, members + item->begin - item->member_count,
-                                           item->member_count));
+                                          item->member_count));
   }
   return leat_ok_status();
 }

@@ -76,8 +76,8 @@ typedef struct leat_fusion_reduction_s {
 
 // False where the node is no such reduction, or its axes are not known.
 bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
-                                 const leat_pass_options_t* options,
-                                 leat_fusion_reduction_t* out_reduction);
+                                const leat_pass_options_t* options,
+                                leat_fusion_reduction_t* out_reduction);
 
 // ---- Constants ----------------------------------------------------------------------------------
 
@@ -94,8 +94,8 @@ leat_fusion_extent_t leat_fusion_find_extent(const leat_tensor_t* constant);
 bool leat_fusion_is_one(const leat_tensor_t* constant);
 // |out_constant| is a scalar (ELEMENT), a vector (ROW), or shares the buffer of |constant| (WHOLE).
 LEAT_MUST_USE leat_status_t leat_fusion_take_extent(const leat_tensor_t* constant,
-                                                   leat_fusion_extent_t extent,
-                                                   leat_tensor_t* out_constant);
+                                                    leat_fusion_extent_t extent,
+                                                    leat_tensor_t* out_constant);
 // Whether broadcasting an array of |operand|, a full shape, with an array of |shape| is known to
 // give |shape|. A program may then read a mere part of that operand: the result has the same shape,
 // and no error for shapes that do not fit is lost.

@@ -44,7 +44,7 @@ bool leat_fusion_is_one(const leat_tensor_t* constant) {
 }
 
 leat_status_t leat_fusion_take_extent(const leat_tensor_t* constant, leat_fusion_extent_t extent,
-                                     leat_tensor_t* out_constant) {
+                                      leat_tensor_t* out_constant) {
   switch (extent) {
     case LEAT_FUSION_ELEMENT:
       return leat_tensor_scalar(constant->dtype, constant->data, out_constant);

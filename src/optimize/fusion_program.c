@@ -555,7 +555,7 @@ static leat_status_t add_node(const program_t* f, int32_t* out_node) {
 }
 
 leat_status_t leat_fusion_make(const leat_fusion_t* fusion, const int32_t* members,
-                                int count) {
+                               int count) {
   leat_graph_t* graph = fusion->graph;
   program_t f;
   int32_t node;

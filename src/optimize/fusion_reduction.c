@@ -19,8 +19,8 @@ static int64_t count_last(const leat_tensor_t* axes, int rank) {
 }
 
 bool leat_fusion_find_reduction(const leat_graph_t* graph, const leat_node_t* node,
-                                 const leat_pass_options_t* options,
-                                 leat_fusion_reduction_t* out_reduction) {
+                                const leat_pass_options_t* options,
+                                leat_fusion_reduction_t* out_reduction) {
   if (leat_node_sums_rows(graph, node, options)) {
     *out_reduction = (leat_fusion_reduction_t){LEAT_OP_NAME_SUM, 1, true};
     return true;

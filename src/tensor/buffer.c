@@ -68,7 +68,7 @@ static void destroy_nested(leat_buffer_t* buffer) {
   destroy_elements(buffer);
   buffer->vtable->destroy(buffer);
   while (deferred.nested == 1 && (destroy_waiting(kVariants, LEAT_DTYPE_VARIANT) ||
-                                   destroy_waiting(kHandles, LEAT_DTYPE_RESOURCE))) {
+                                  destroy_waiting(kHandles, LEAT_DTYPE_RESOURCE))) {
   }
   --deferred.nested;
 }

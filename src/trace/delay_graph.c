@@ -133,7 +133,7 @@ static size_t find_link(const leat_delay_graph_t* graph, uint32_t kind, int64_t 
 }
 
 const leat_span_link_t* leat_delay_graph_link(const leat_delay_graph_t* graph, uint32_t kind,
-                                         int64_t number, int64_t until_ns) {
+                                              int64_t number, int64_t until_ns) {
   const size_t behind = find_link(graph, kind, number, until_ns + 1);
   if (behind == 0) return NULL;
   const leat_span_link_t* link = &graph->links[behind - 1];

@@ -40,7 +40,7 @@ LEAT_MUST_USE leat_status_t leat_delay_graph_find(const leat_timeline_t* timelin
                                                   leat_delay_graph_t* out_graph);
 // The last span of |kind| with that number that begins at |until_ns| or before; NULL: none does.
 const leat_span_link_t* leat_delay_graph_link(const leat_delay_graph_t* graph, uint32_t kind,
-                                         int64_t number, int64_t until_ns);
+                                              int64_t number, int64_t until_ns);
 // The number of the message that a Recv got, whose kernel is |slice|; 0: it is not known.
 int64_t leat_delay_graph_message(const leat_delay_graph_t* graph, const leat_slice_t* slice);
 static inline uint32_t leat_delay_graph_node(const leat_delay_graph_t* graph,

@@ -140,8 +140,8 @@ static bool is_by(const leat_delay_rows_t* rows, const leat_arrival_t* arrival, 
 }
 
 leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, uint32_t row,
-                              const leat_slice_t* wait, int64_t from_ns, int64_t to_ns,
-                              int64_t* out_lead_ns) {
+                                 const leat_slice_t* wait, int64_t from_ns, int64_t to_ns,
+                                 int64_t* out_lead_ns) {
   leat_arrival_t last = {0}, other = {0}, unnamed = {0};
   int64_t second_ns = from_ns;
   for (uint32_t i = 0; i < rows->timeline->row_count; ++i) {

@@ -109,7 +109,7 @@ static size_t packed_count(uint32_t item_type, const uint8_t* data, size_t size)
 
 // Counts the run of strings or messages at |next| whose tags are the byte |tag|.
 static inline size_t count_short(const uint8_t* next, const uint8_t* end, uint8_t tag,
-                          const uint8_t** out_end) {
+                                 const uint8_t** out_end) {
   size_t count = 0, size = 0;
   while (next < end && *next == tag) {
     const uint8_t* value = leat_wire_read_length(next + 1, end, &size);

@@ -165,7 +165,7 @@ static leat_output_t flatten(const way_back_t* w, leat_output_t gradient) {
   leat_output_t packed = leat_build(b, "Pack", (leat_outputs_t){shape, rank}, LEAT_NO_ATTRS);
   leat_output_t expanded = leat_build_binary(b, "Reshape", gradient, packed);
   leat_output_t transposed = leat_build_binary(b, "Transpose", expanded,
-                                           leat_build_int32_vector(b, perm, rank));
+                                               leat_build_int32_vector(b, perm, rank));
   leat_output_t columns = leat_build_binary(b, "Mul", shape[0], shape[rank - 1]);
   leat_output_t minus_one = leat_build_scalar(b, LEAT_DTYPE_INT32, -1);
   leat_output_t matrix =

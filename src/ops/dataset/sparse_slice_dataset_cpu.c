@@ -52,7 +52,7 @@ static leat_status_t make_indices(const leat_tensor_t* parts, int64_t begin, int
 
 // Copies the elements from |begin| to |end| of a vector: a kernel wants them aligned.
 static leat_status_t copy_range(const leat_tensor_t* vector, int64_t begin, int64_t end,
-                               leat_tensor_t* out_tensor) {
+                                leat_tensor_t* out_tensor) {
   leat_tensor_t slice;
   LEAT_RETURN_IF_ERROR(leat_tensor_slice(vector, begin, end, &slice));
   leat_status_t status = leat_tensor_copy(leat_buffer_source_host(), &slice, out_tensor);

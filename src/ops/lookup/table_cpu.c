@@ -21,8 +21,8 @@ const leat_resource_kind_t leat_lookup_kind = {
     .name = "tensorflow::lookup::LookupInterface", .destroy = table_destroy};
 
 void leat_lookup_initialize(const leat_lookup_vtable_t* vtable, int key_dtype, int value_dtype,
-                           const leat_shape_t* key_shape, const leat_shape_t* value_shape,
-                           leat_lookup_t* out_table) {
+                            const leat_shape_t* key_shape, const leat_shape_t* value_shape,
+                            leat_lookup_t* out_table) {
   out_table->resource.kind = &leat_lookup_kind;
   out_table->resource.references = 1;
   out_table->vtable = vtable;
@@ -38,7 +38,7 @@ leat_status_t leat_lookup_find(leat_kernel_context_t* c, leat_lookup_t** out_tab
 
 // Keys may have any dimensions in front, and then one look-up is made for each of them.
 leat_status_t leat_lookup_check_keys(const leat_kernel_context_t* c, const leat_lookup_t* table,
-                                    const leat_tensor_t* keys) {
+                                     const leat_tensor_t* keys) {
   int rank = table->key_shape.rank, offset = keys->shape.rank - rank;
   if (keys->dtype != table->key_dtype) {
     return leat_kernel_invalid(c, "keys are %s, must be %s", leat_dtype_name(keys->dtype),
@@ -68,7 +68,7 @@ static leat_status_t values_shape(const leat_shape_t* keys, int key_rank, const 
 }
 
 leat_status_t leat_lookup_values_shape(const leat_lookup_t* table, const leat_shape_t* keys,
-                                      leat_shape_t* out_shape) {
+                                       leat_shape_t* out_shape) {
   return values_shape(keys, table->key_shape.rank, &table->value_shape, out_shape);
 }
 
@@ -81,8 +81,8 @@ static leat_status_t buckets_shape(const leat_lookup_t* table, const leat_shape_
 }
 
 leat_status_t leat_lookup_check_rows(const leat_kernel_context_t* c, const leat_lookup_t* table,
-                                    const leat_tensor_t* keys, const leat_tensor_t* values,
-                                    bool is_import) {
+                                     const leat_tensor_t* keys, const leat_tensor_t* values,
+                                     bool is_import) {
   leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_lookup_check_keys(c, table, keys));
   if (values->dtype != table->value_dtype) {

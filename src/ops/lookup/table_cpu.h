@@ -58,26 +58,26 @@ extern const leat_resource_kind_t leat_lookup_kind;
 // Initializes the base of a table, whose memory must be zero, with one reference. The shapes are
 // retained; the caller keeps its own.
 void leat_lookup_initialize(const leat_lookup_vtable_t* vtable, int key_dtype, int value_dtype,
-                           const leat_shape_t* key_shape, const leat_shape_t* value_shape,
-                           leat_lookup_t* out_table);
+                            const leat_shape_t* key_shape, const leat_shape_t* value_shape,
+                            leat_lookup_t* out_table);
 // Finds the table that input 0 names; the caller releases |*out_table|.
 LEAT_MUST_USE leat_status_t leat_lookup_find(leat_kernel_context_t* c, leat_lookup_t** out_table);
 // INVALID_ARGUMENT unless |keys| have the table's type and their shape ends with its key shape.
 LEAT_MUST_USE leat_status_t leat_lookup_check_keys(const leat_kernel_context_t* c,
-                                                  const leat_lookup_t* table,
-                                                  const leat_tensor_t* keys);
+                                                   const leat_lookup_t* table,
+                                                   const leat_tensor_t* keys);
 // Returns the shape of the values for |keys|: the key shape at its end is replaced by the value
 // shape. The caller releases it. INVALID_ARGUMENT for more dimensions than a shape can have.
 LEAT_MUST_USE leat_status_t leat_lookup_values_shape(const leat_lookup_t* table,
-                                                    const leat_shape_t* keys,
-                                                    leat_shape_t* out_shape);
+                                                     const leat_shape_t* keys,
+                                                     leat_shape_t* out_shape);
 // INVALID_ARGUMENT unless keys and values have the table's types and |values| has a row for each
 // key. |is_import| says that the rows are to be imported, which have another shape where the table
 // |imports_matrix|.
 LEAT_MUST_USE leat_status_t leat_lookup_check_rows(const leat_kernel_context_t* c,
-                                                  const leat_lookup_t* table,
-                                                  const leat_tensor_t* keys,
-                                                  const leat_tensor_t* values, bool is_import);
+                                                   const leat_lookup_t* table,
+                                                   const leat_tensor_t* keys,
+                                                   const leat_tensor_t* values, bool is_import);
 
 // ---- The tables ---------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ LEAT_MUST_USE leat_status_t leat_static_table_create(int key_dtype, int value_dt
 // going to give: a table that was filled before must have that many rows, otherwise
 // FAILED_PRECONDITION.
 typedef leat_status_t (*leat_lookup_next_fn_t)(void* data, const leat_tensor_t** out_key,
-                                              const leat_tensor_t** out_value, bool* out_end);
+                                               const leat_tensor_t** out_value, bool* out_end);
 LEAT_MUST_USE leat_status_t leat_static_table_fill(leat_lookup_t* table, int64_t total,
                                                    leat_lookup_next_fn_t next, void* data);
 // Whether a static table was filled; true means that all rows can be read without a lock.

@@ -33,7 +33,7 @@ static leat_status_t check_algorithm_input(const leat_kernel_context_t* c, int i
 
 // Checks that |value| holds a state from element |first| on.
 static leat_status_t check_state(const leat_kernel_context_t* c, const leat_tensor_t* value,
-                                int64_t first) {
+                                 int64_t first) {
   if (value->dtype != LEAT_DTYPE_INT64) {
     return leat_kernel_invalid(c, "dtype of RNG state variable must be int64, not %s",
                                leat_dtype_name(value->dtype));
