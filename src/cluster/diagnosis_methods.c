@@ -5,7 +5,8 @@
 // A recording is begun, ended and read by three methods. There is one in a process: where somebody
 // records already, be it the program itself or another task of the process, this task has no part
 // in it. What was recorded is made into a part of a file when it ends, and is read piece by piece;
-// it is freed when its end has been read. A new recording drops what nobody came for.
+// it is freed when its end has been read. A new recording drops what nobody came for, and so does
+// time: who records asks for times until the end, and one that no longer does has died.
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/host.h"
@@ -17,10 +18,11 @@
 // The time for a probe of another task on behalf of one who states no deadline.
 #define PROBE_TIMEOUT_MS 60000
 #define MAX_RECORDING_BYTES (INT64_C(1) << 30)
+#define RECORDING_PATIENCE_BEATS 12
 
 static void probe(leat_service_call_t* call, const void* message) {
   const leat_pb_probe_request_t* request = message;
-  const leat_task_t* task = call->task;
+  leat_task_t* task = call->task;
   const int64_t size = LEAT_MIN(LEAT_MAX(request->answer_bytes, 0), LEAT_PROBE_MAX_LOAD_BYTES);
   void* load = NULL;
   leat_status_t status =
@@ -36,6 +38,10 @@ static void probe(leat_service_call_t* call, const void* message) {
   status = leat_service_encode(status, &leat_pb_probe_response_descriptor, &response, &piece,
                                &bytes);
   leat_allocator_free(task->allocator, load);
+  leat_task_recording_t* recording = &task->root->recording;
+  leat_mutex_lock(&recording->mutex);
+  recording->asked_ns = leat_clock_now_ns();
+  leat_mutex_unlock(&recording->mutex);
   leat_service_answer_bytes(call, status, bytes);
 }
 
@@ -76,6 +82,16 @@ void leat_task_drop_recording(leat_task_t* task) {
   r->size = 0;
 }
 
+void leat_task_collect_recording(leat_task_t* task, int64_t now_ns) {
+  leat_task_recording_t* r = &task->recording;
+  const int64_t patience_ns = task->patience.heartbeat_ms * RECORDING_PATIENCE_BEATS * 1000000;
+  leat_mutex_lock(&r->mutex);
+  if ((r->is_under_way || r->part) && now_ns - r->asked_ns > patience_ns) {
+    leat_task_drop_recording(task);
+  }
+  leat_mutex_unlock(&r->mutex);
+}
+
 static void start_recording(leat_service_call_t* call, const void* message) {
   const leat_pb_start_recording_request_t* request = message;
   leat_task_t* task = call->task->root;
@@ -85,6 +101,7 @@ static void start_recording(leat_service_call_t* call, const void* message) {
   leat_task_drop_recording(task);
   leat_status_t status = leat_recording_start((uint64_t)limit);
   task->recording.is_under_way = !status;
+  task->recording.asked_ns = leat_clock_now_ns();
   leat_mutex_unlock(&task->recording.mutex);
   if (leat_status_code(status) == LEAT_FAILED_PRECONDITION) {
     response.is_shared = true;
@@ -128,6 +145,7 @@ static void stop_recording(leat_service_call_t* call, const void* message) {
   leat_pb_stop_recording_response_t response = {0};
   leat_mutex_lock(&task->recording.mutex);
   leat_status_t status = end_recording(task, message, &response);
+  task->recording.asked_ns = leat_clock_now_ns();
   leat_mutex_unlock(&task->recording.mutex);
   leat_service_answer(call, status, &leat_pb_stop_recording_response_descriptor, &response);
 }
@@ -142,6 +160,7 @@ static void read_recording(leat_service_call_t* call, const void* message) {
   leat_pb_read_recording_response_t response = {0};
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&r->mutex);
+  r->asked_ns = leat_clock_now_ns();
   if (request->offset < 0 || (uint64_t)request->offset > r->size) {
     status = leat_make_status(LEAT_OUT_OF_RANGE,
                               "ReadRecording failed: offset is %lld, must be 0 to %zu",

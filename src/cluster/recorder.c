@@ -18,7 +18,7 @@
 
 #define BATCH 8               // exchanges
 #define BATCH_EVERY_MS 200
-#define MAX_EXCHANGES 65536   // of a task; the recording may go on for hours
+#define MAX_EXCHANGES 65536   // of a task, a multiple of two batches
 #define READ_BYTES (INT64_C(4) << 20)
 #define FIRST_NUMBER 0x10000000u  // of processes in the file, beyond those of any system
 
@@ -87,16 +87,24 @@ static void exchange_batch(const leat_cluster_recorder_t* recorder, recorded_t* 
   for (int i = 0; i < BATCH && !task->failure; ++i) task->failure = exchange(recorder, task);
 }
 
-// The thread's function. Every other time is left out once there are many.
+// Forgets every other batch, as a recording may go on for days.
+static void thin_exchanges(recorded_t* task) {
+  for (size_t i = 0; i < task->count / (2 * BATCH); ++i) {
+    memmove(task->exchanges + i * BATCH, task->exchanges + 2 * i * BATCH,
+            BATCH * sizeof *task->exchanges);
+  }
+  task->count /= 2;
+}
+
+// The thread's function. A task that is no longer asked ends its recording (diagnosis_methods.c).
 static void watch_clocks(void* data) {
   leat_cluster_recorder_t* recorder = data;
-  int64_t pause_ms = BATCH_EVERY_MS;
-  while (!leat_notification_wait(&recorder->stops, leat_clock_deadline_after_ms(pause_ms))) {
+  while (!leat_notification_wait(&recorder->stops, leat_clock_deadline_after_ms(BATCH_EVERY_MS))) {
     for (int i = 0; i < recorder->spec.task_count; ++i) {
       recorded_t* task = &recorder->tasks[i];
-      if (task->is_shared || task->count + BATCH > MAX_EXCHANGES) continue;
+      if (task->is_shared || task->failure) continue;
+      if (task->count == MAX_EXCHANGES) thin_exchanges(task);
       exchange_batch(recorder, task);
-      if (task->count > MAX_EXCHANGES / 2) pause_ms = 10 * BATCH_EVERY_MS;
     }
   }
 }

@@ -278,6 +278,7 @@ static void collect(void* data, int64_t now_ns) {
   leat_master_sessions_collect(task, now_ns);
   leat_worker_runs_collect(task, now_ns);
   leat_worker_sessions_collect(task, now_ns);
+  leat_task_collect_recording(task, now_ns);
   if (task->patience.partial_run_ms > 0) {
     leat_rendezvous_table_collect(task->rendezvous,
                                   now_ns - task->patience.partial_run_ms * 1000000);

@@ -47,6 +47,7 @@ typedef struct leat_task_recording_s {
   bool is_under_way;  // and began here
   char* part;         // of a file, which is being read
   size_t size;
+  int64_t asked_ns;   // when the task was last asked for its time, or for anything of this
 } leat_task_recording_t;
 
 // A client may name the tasks of a cluster otherwise for its session (ConfigProto.cluster_def, in
@@ -147,6 +148,9 @@ LEAT_MUST_USE leat_status_t leat_task_describe_devices(
 // Ends a recording that began at this task and drops it, and what is left of the last one. With its
 // mutex held.
 void leat_task_drop_recording(leat_task_t* task);
+// Drops it where nobody has asked the task for anything for twelve heartbeats: who records relates
+// the clocks all the time, and so has died.
+void leat_task_collect_recording(leat_task_t* task, int64_t now_ns);
 // Empties a container of the state that sessions share; "" is the default one.
 void leat_task_clear_container(leat_task_t* task, leat_string_view_t container);
 // Notes the number of a request. ABORTED where it came before; 0 is not noted. |what| names the

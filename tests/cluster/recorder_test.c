@@ -196,6 +196,31 @@ static void a_recording_left_alone_is_dropped(void** state) {
   cluster_session_close(cluster, handle);
 }
 
+// Nobody comes for a recording: it ends after a few heartbeats, and the process may record again.
+static void a_recording_ends_without_its_owner(void** state) {
+  cluster_scene_t* cluster = *state;
+  const leat_pb_start_recording_request_t request = {0};
+  const int64_t begin_ns = leat_clock_now_ns();
+  cluster_call(cluster, CLUSTER_WORKER, "/leat.Diagnosis/StartRecording",
+               &leat_pb_start_recording_request_descriptor, &request, LEAT_OK, "");
+  do {
+    cluster_expect_no_hang(begin_ns);
+    leat_clock_sleep_ns(1000000);
+    leat_trace_start(0, cluster->status);
+  } while (TF_GetCode(cluster->status) == TF_FAILED_PRECONDITION);
+  assert_int_equal(TF_GetCode(cluster->status), TF_OK);
+  leat_trace_stop(NULL, cluster->status);
+  cluster_call(cluster, CLUSTER_WORKER, "/leat.Diagnosis/StopRecording",
+               &leat_pb_stop_recording_request_descriptor,
+               &(leat_pb_stop_recording_request_t){.number = 1}, LEAT_FAILED_PRECONDITION,
+               "no recording of this task is under way");
+}
+
+static int set_up_short_beats(void** state) {
+  static const cluster_options_t kOptions = {.heartbeat_timeout_ms = 100};
+  return cluster_scene_set_up_with(state, &kOptions);
+}
+
 static int set_up_process(void** state) {
   static const cluster_options_t kOptions = {.ps_is_a_process = true};
   return cluster_scene_set_up_with(state, &kOptions);
@@ -208,6 +233,7 @@ int main(void) {
       TEST(a_step_of_two_processes_is_in_one_file, set_up_process),
       TEST(what_cannot_be_recorded_is_told, cluster_scene_set_up),
       TEST(a_recording_left_alone_is_dropped, set_up_process),
+      TEST(a_recording_ends_without_its_owner, set_up_short_beats),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
