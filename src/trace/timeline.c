@@ -20,8 +20,7 @@ struct leat_timeline_builder_s {
   size_t row_capacity, name_capacity, node_capacity, clock_capacity,
       process_capacity;
   leat_word_map_t rows;        // indices, by uuid
-  leat_string_map_t names;     // indices, by kind, op and node
-  leat_string_builder_t key;   // of the name that is looked up
+  leat_word_map_t names;       // indices, by hash_name
   leat_timeline_row_t* newest_row;  // that was looked up
 };
 
@@ -91,8 +90,7 @@ leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder
   leat_timeline_builder_t* builder = NULL;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, &builder));
   leat_word_map_initialize(a, &builder->rows);
-  leat_string_map_initialize(a, &builder->names);
-  leat_string_builder_initialize(a, &builder->key);
+  leat_word_map_initialize(a, &builder->names);
   leat_status_t status = LEAT_ALLOCATE(a, 1, &builder->timeline);
   if (status) {
     leat_timeline_builder_free(builder);
@@ -125,8 +123,7 @@ void leat_timeline_builder_free(leat_timeline_builder_t* builder) {
   if (!builder) return;
   leat_timeline_free(builder->timeline);
   leat_word_map_deinitialize(&builder->rows);
-  leat_string_map_deinitialize(&builder->names);
-  leat_string_builder_deinitialize(&builder->key);
+  leat_word_map_deinitialize(&builder->names);
   leat_allocator_free(leat_allocator_system(), builder);
 }
 
@@ -169,36 +166,37 @@ static bool is_same_name(const leat_slice_name_t* a, const leat_slice_name_t* b)
          leat_string_view_equal(a->node, b->node);
 }
 
+static uint64_t hash_name(const leat_slice_name_t* name) {
+  const uint64_t rest = leat_hash_mix(name->graph, name->kind);
+  return leat_hash_mix(leat_hash_mix(leat_string_view_hash(name->op), rest),
+                       leat_string_view_hash(name->node));
+}
+
+static leat_status_t add_name(leat_timeline_builder_t* builder, const leat_slice_name_t* name,
+                              uint64_t hash) {
+  leat_timeline_t* timeline = builder->timeline;
+  leat_slice_name_t added = *name;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->name_count + 1,
+                                 &timeline->names, &builder->name_capacity));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, name->op, &added.op));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, name->node, &added.node));
+  LEAT_RETURN_IF_ERROR(leat_word_map_set(&builder->names, hash, timeline->name_count));
+  timeline->names[timeline->name_count++] = added;
+  return leat_ok_status();
+}
+
+// Of two names with one hash the second is found under the next one.
 leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
                                          const leat_slice_name_t* name, uint32_t* out_index) {
-  leat_timeline_t* timeline = builder->timeline;
-  leat_string_builder_t* key = &builder->key;
-  uint64_t index;
-  key->size = 0;
-  leat_string_builder_append_char(key, (char)name->kind);
-  leat_string_builder_append(key, name->op);
-  leat_string_builder_append_char(key, 0);
-  leat_string_builder_append(key, name->node);
-  leat_string_builder_append_char(key, 0);
-  leat_string_builder_append(
-      key, leat_string_view_make((const char*)&name->graph, sizeof name->graph));
-  if (key->status) return leat_status_clone(key->status);
-  if (!leat_string_map_get(&builder->names, leat_string_builder_view(key), &index)) {
-    leat_string_view_t text;
-    index = timeline->name_count;
-    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->name_count + 1,
-                                   &timeline->names, &builder->name_capacity));
-    LEAT_RETURN_IF_ERROR(
-        leat_timeline_builder_copy(builder, leat_string_builder_view(key), &text));
-    LEAT_RETURN_IF_ERROR(leat_string_map_set(&builder->names, text, index));
-    timeline->names[timeline->name_count++] = (leat_slice_name_t){
-        .op = leat_string_view_make(text.data + 1, name->op.size),
-        .node = leat_string_view_make(text.data + 2 + name->op.size, name->node.size),
-        .kind = name->kind,
-        .graph = name->graph};
+  const leat_timeline_t* timeline = builder->timeline;
+  uint64_t hash = hash_name(name), index;
+  while (leat_word_map_get(&builder->names, hash, &index)) {
+    *out_index = (uint32_t)index;
+    if (is_same_name(&timeline->names[index], name)) return leat_ok_status();
+    ++hash;
   }
-  *out_index = (uint32_t)index;
-  return leat_ok_status();
+  *out_index = (uint32_t)timeline->name_count;
+  return add_name(builder, name, hash);
 }
 
 // Makes room for one slice more. Unlike LEAT_GROW it leaves the new room as it is: of a large
