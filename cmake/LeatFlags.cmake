@@ -66,8 +66,8 @@ if(NOT LEAT_SANITIZE AND NOT LEAT_FUZZ)
   if(LEAT_KNOWS_RELRO)
     target_link_options(leat_flags INTERFACE -Wl,-z,relro)
   endif()
-  # Programs of ours bind every function at start, so that their whole table is read-only too.
-  # Libraries leave that to the program that loads them, or to LD_BIND_NOW.
+  # Programs, and the library (LeatLibrary.cmake), bind every function when they are loaded, so that
+  # their whole tables are read-only too. Modules leave that to LD_BIND_NOW.
   check_linker_flag(C -Wl,-z,now LEAT_KNOWS_BIND_NOW)
   if(LEAT_KNOWS_BIND_NOW)
     set(LEAT_BIND_NOW -Wl,-z,now)

@@ -51,7 +51,16 @@ static inline bool leat_status_is_ok(leat_status_t status) { return !status; }
 
 // Makes a status of |code| with a printf message, raised at this line. A message has the form
 // "<verb> failed for node 'x' (Op): <field> is <value>, must be <rule>". |code| LEAT_OK gives OK.
-#define leat_make_status(code, ...) leat_status_create((code), __FILE__, __LINE__, __VA_ARGS__)
+#define leat_make_status(code, ...)                                                     \
+  leat_status_known_failed(leat_status_create((code), __FILE__, __LINE__, __VA_ARGS__), \
+                           __builtin_constant_p(code) && (code) != LEAT_OK)
+// Tells the compiler that the status is none of OK, where that is so: it then knows that what the
+// caller looks at has been written.
+LEAT_MUST_USE static inline leat_status_t leat_status_known_failed(leat_status_t status,
+                                                                   bool is_known) {
+  if (is_known && !status) __builtin_unreachable();
+  return status;
+}
 // What leat_make_status calls. |file| must be a literal or live as long as the status does; NULL is
 // allowed.
 LEAT_MUST_USE leat_status_t leat_status_create(leat_status_code_t code, const char* file, int line,

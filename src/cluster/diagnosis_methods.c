@@ -4,9 +4,9 @@
 //
 // A recording is begun, ended and read by three methods. There is one in a process: where somebody
 // records already, be it the program itself or another task of the process, this task has no part
-// in it. What was recorded is made into a part of a file when it ends, and is read piece by piece;
-// it is freed when its end has been read. A new recording drops what nobody came for, and so does
-// time: who records asks for times until the end, and one that no longer does has died.
+// in it. What was recorded is made into a section of a file when it ends, and is read piece by
+// piece; it is freed when its end has been read. A new recording drops what nobody came for, and so
+// does time: who records asks for times until the end, and one that no longer does has died.
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/host.h"
@@ -76,9 +76,9 @@ void leat_task_drop_recording(leat_task_t* task) {
   leat_recording_t* recording = NULL;
   if (r->is_under_way) leat_status_free(leat_recording_stop(&recording));
   leat_recording_free(recording);
-  leat_allocator_free(leat_allocator_system(), r->part);
+  leat_allocator_free(leat_allocator_system(), r->bytes);
   r->is_under_way = false;
-  r->part = NULL;
+  r->bytes = NULL;
   r->size = 0;
 }
 
@@ -86,7 +86,7 @@ void leat_task_collect_recording(leat_task_t* task, int64_t now_ns) {
   leat_task_recording_t* r = &task->recording;
   const int64_t patience_ns = task->patience.heartbeat_ms * RECORDING_PATIENCE_BEATS * 1000000;
   leat_mutex_lock(&r->mutex);
-  if ((r->is_under_way || r->part) && now_ns - r->asked_ns > patience_ns) {
+  if ((r->is_under_way || r->bytes) && now_ns - r->asked_ns > patience_ns) {
     leat_task_drop_recording(task);
   }
   leat_mutex_unlock(&r->mutex);
@@ -111,14 +111,14 @@ static void start_recording(leat_service_call_t* call, const void* message) {
   leat_service_answer(call, status, &leat_pb_start_recording_response_descriptor, &response);
 }
 
-// Ends the recording that began here and makes the part of it.
+// Ends the recording that began here and makes its section of the file.
 static leat_status_t end_recording(leat_task_t* task,
                                    const leat_pb_stop_recording_request_t* request,
                                    leat_pb_stop_recording_response_t* response) {
   leat_task_recording_t* r = &task->recording;
   leat_recording_t* recording = NULL;
   leat_string_builder_t text;
-  const leat_recording_part_t part = {
+  const leat_recording_section_t section = {
       request->number, request->name,
       {.at_ns = request->clock_at_ns, .offset_ns = request->clock_offset_ns,
        .drift = (double)request->clock_drift_ppb / 1e9,
@@ -131,10 +131,10 @@ static leat_status_t end_recording(leat_task_t* task,
   r->is_under_way = false;
   leat_string_builder_initialize(leat_allocator_system(), &text);
   leat_status_t status =
-      request->number ? leat_recording_encode(recording, &part, &text) : leat_ok_status();
+      request->number ? leat_recording_encode(recording, &section, &text) : leat_ok_status();
   response->lost = (int64_t)recording->lost;
   leat_recording_free(recording);
-  if (!status && text.size) status = leat_string_builder_finish(&text, &r->part, &r->size);
+  if (!status && text.size) status = leat_string_builder_finish(&text, &r->bytes, &r->size);
   leat_string_builder_deinitialize(&text);
   response->bytes = (int64_t)r->size;
   return status;
@@ -169,7 +169,7 @@ static void read_recording(leat_service_call_t* call, const void* message) {
     const size_t offset = (size_t)request->offset;
     const int64_t most = LEAT_MIN(LEAT_MAX(request->bytes, 1), LEAT_PROBE_MAX_LOAD_BYTES);
     response.data =
-        leat_string_view_make(r->part + offset, LEAT_MIN((size_t)most, r->size - offset));
+        leat_string_view_make(r->bytes + offset, LEAT_MIN((size_t)most, r->size - offset));
   }
   status = leat_service_encode(status, &leat_pb_read_recording_response_descriptor, &response,
                                &piece, &bytes);

@@ -210,7 +210,7 @@ static leat_status_t stop_task(leat_cluster_recorder_t* recorder, int index) {
   return leat_ok_status();
 }
 
-// Reads the next bytes of a task's part and appends them to the file.
+// Reads the next bytes of a task's section and appends them to the file.
 static leat_status_t read_piece(leat_cluster_recorder_t* recorder, recorded_t* task,
                                 leat_file_t* file, bool* out_is_over) {
   const leat_pb_read_recording_request_t request = {.offset = task->bytes, .bytes = READ_BYTES};

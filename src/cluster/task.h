@@ -45,7 +45,7 @@ typedef struct leat_recent_requests_s {
 typedef struct leat_task_recording_s {
   leat_mutex_t mutex;
   bool is_under_way;  // and began here
-  char* part;         // of a file, which is being read
+  char* bytes;        // a section of a file, which is being read
   size_t size;
   int64_t asked_ns;   // when the task was last asked for its time, or for anything of this
 } leat_task_recording_t;

@@ -12,9 +12,9 @@
 // of the partitions with the transfers that the cut has added. The graph of a rewrite changes hands
 // at each stage, and leat_master_compile takes it over even where it fails.
 //
-// In a cluster, a graph that lies on several tasks is first cut by task. The parts of other tasks
-// go to their workers as they are, which compile them in the same way; that of the master's own
-// goes on through the stages above.
+// In a cluster, a graph that lies on several tasks is first cut by task. The partitions of other
+// tasks go to their workers as they are, which compile them in the same way; that of the master's
+// own goes on through the stages above.
 //
 // The feeds and fetches of a step belong to the whole graph, while each partition has only some of
 // them. The partitioner gives a list of indices for each partition, by which step.c distributes
@@ -105,18 +105,18 @@ static void add_worker(leat_compiled_t* compiled, leat_worker_t* worker) {
   compiled->workers[compiled->worker_count++] = worker;
 }
 
-// Registers the partitions of the master's own devices, and |parts|, those of other tasks, each
+// Registers the partitions of the master's own devices, and |remote|, those of other tasks, each
 // with its worker. With a single one of the former, the step's feeds and fetches are passed on
 // without lists of indices.
 static leat_status_t register_partitions(const leat_master_options_t* options,
-                                         leat_partitions_t* partitions, leat_partitions_t* parts,
+                                         leat_partitions_t* partitions, leat_partitions_t* remote,
                                          leat_compiled_t* compiled) {
-  size_t room = (size_t)(partitions->count + parts->count);
+  size_t room = (size_t)(partitions->count + remote->count);
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, room, &compiled->partitions));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, room, &compiled->workers));
-  for (int i = 0; i < parts->count; ++i) {
+  for (int i = 0; i < remote->count; ++i) {
     leat_compiled_partition_t* out = &compiled->partitions[compiled->partition_count++];
-    LEAT_RETURN_IF_ERROR(register_partition(options, &parts->items[i], 0, 0, true, out));
+    LEAT_RETURN_IF_ERROR(register_partition(options, &remote->items[i], 0, 0, true, out));
     add_worker(compiled, out->worker);
   }
   bool several = partitions->count > 1;
@@ -304,23 +304,23 @@ static void settle_fetches(const leat_rewrite_t* rewrite, leat_partition_t* own)
   }
 }
 
-// Cuts a placed graph that lies on several tasks. The part of the master's own stays in |rewrite|,
-// where the graph is NULL if there is none; the others become |out_parts|.
+// Cuts a placed graph that lies on several tasks. What is on the master's own stays in |rewrite|,
+// where the graph is NULL if there is none; the rest becomes |out_remote|, a partition a task.
 static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                                 leat_partitions_t* out_parts) {
+                                 leat_partitions_t* out_remote) {
   leat_graph_t* own = NULL;
   const leat_output_t* fetches = NULL;
   LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
                                               rewrite->fetch_count, &options->placement,
-                                              out_parts));
+                                              out_remote));
   // Between tasks every float counts, however small, as in TensorFlow.
   leat_master_options_t between = *options;
   between.passes.compress_limit_bytes = 1;
-  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_parts));
-  for (int i = 0; i < out_parts->count; ++i) {
-    settle_devices(out_parts->items[i].graph, &options->placement);
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_remote));
+  for (int i = 0; i < out_remote->count; ++i) {
+    settle_devices(out_remote->items[i].graph, &options->placement);
   }
-  leat_partition_t* first = &out_parts->items[0];
+  leat_partition_t* first = &out_remote->items[0];
   const bool has_own = options->placement.devices[first->device].task == 0;
   if (has_own) {
     settle_fetches(rewrite, first);
@@ -329,7 +329,7 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
     first->graph = NULL;
   }
   leat_status_t status = replace_graph(rewrite, own, fetches);
-  if (has_own) leat_partitions_remove_first(out_parts);
+  if (has_own) leat_partitions_remove_first(out_remote);
   return status;
 }
 
@@ -345,10 +345,10 @@ static leat_status_t note_collectives(const leat_master_options_t* options,
 }
 
 // Takes a pruned graph through all stages up to the partitions. |compiled|, unless it is NULL, is
-// told what kinds of nodes the graph has. |out_parts| gets the parts of other tasks.
+// told what kinds of nodes the graph has. |out_remote| gets the partitions of other tasks.
 static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                          const leat_tensor_t* feeds, leat_compiled_t* compiled,
-                         leat_partitions_t* out_parts, leat_partitions_t* out_partitions) {
+                         leat_partitions_t* out_remote, leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
   LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
   if (feeds) LEAT_RETURN_IF_ERROR(specialize(rewrite->graph, feeds));
@@ -365,7 +365,7 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
   }
   if (options->worker_count > 1 && leat_spans_tasks(rewrite->graph, &options->placement)) {
     if (compiled) compiled->spans_tasks = compiled->leaves_traces = true;
-    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, out_parts));
+    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, out_remote));
     if (!rewrite->graph) return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED));
@@ -378,24 +378,24 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
 
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              const leat_tensor_t* feeds, leat_compiled_t* compiled) {
-  leat_partitions_t parts = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, compiled, &parts, &partitions);
-  if (!status) status = register_partitions(options, &partitions, &parts, compiled);
+  leat_partitions_t remote = {0}, partitions = {0};
+  leat_status_t status = cut(options, rewrite, feeds, compiled, &remote, &partitions);
+  if (!status) status = register_partitions(options, &partitions, &remote, compiled);
   leat_partitions_free(&partitions);
-  leat_partitions_free(&parts);
+  leat_partitions_free(&remote);
   return status;
 }
 
 leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                           leat_rewrite_t* rewrite, const leat_tensor_t* feeds,
                                           leat_graph_view_fn_t show, void* data) {
-  leat_partitions_t parts = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, NULL, &parts, &partitions);
+  leat_partitions_t remote = {0}, partitions = {0};
+  leat_status_t status = cut(options, rewrite, feeds, NULL, &remote, &partitions);
   leat_rewrite_deinitialize(rewrite);
   if (!status) status = leat_show_partitions(options, &partitions, true, show, data);
-  if (!status) status = leat_show_partitions(options, &parts, true, show, data);
+  if (!status) status = leat_show_partitions(options, &remote, true, show, data);
   leat_partitions_free(&partitions);
-  leat_partitions_free(&parts);
+  leat_partitions_free(&remote);
   return status;
 }
 

@@ -22,7 +22,9 @@ typedef struct leat_backward_s {
   int32_t* first_reader;  // node -> the first late node in order that reads an output; -1: none
 } leat_backward_t;
 
-// Finds the backward pass of the edit's graph; the options' |memory_scope| names its scope. The
+// Finds the backward pass of the edit's graph: the nodes whose names begin with the options'
+// |memory_scope| or, where that is "", those that adding gradients has marked. A graph that was
+// imported has no marks; there they are those in the scope that TensorFlow uses, "gradients/". The
 // arrays lie in the edit's scratch memory and are valid until the pass ends.
 LEAT_MUST_USE leat_status_t leat_backward_find(leat_edit_t* edit, leat_backward_t* out_backward);
 

@@ -42,7 +42,7 @@ typedef struct leat_pass_options_s {
   void* evaluate_data;
   int64_t fold_limit_bytes;     // a folded constant is at most this large; 0 takes 10 MiB
   int64_t fold_limit_ns;        // no node is folded after so long; 0 takes 2 s
-  char memory_scope[64];        // names of the backward pass begin so; "" takes "gradients/"
+  char memory_scope[64];        // names of the backward pass begin so; "": see backward.h
   bool memory_by_hand;          // recompute and swap what "_recompute_hint", "_swap_to_host" say
   int64_t swap_limit_bytes;     // smaller values are not swapped; 0 takes 1 MiB
   const int32_t* swap_devices;  // device -> the one whose memory its values may wait in, or -1

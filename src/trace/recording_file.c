@@ -37,7 +37,7 @@ typedef struct writer_s {
   leat_string_builder_t* out;     // not yet in the file
   leat_string_builder_t packet;   // Perfetto: the one that is being made
   int64_t process;
-  const leat_recording_part_t* part;  // NULL: the whole file is this process's
+  const leat_recording_section_t* section;  // NULL: the whole file is this process's
 } writer_t;
 
 // ---- Rows ---------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ int64_t leat_clock_relation_apply(const leat_clock_relation_t* relation, int64_t
 // |time| of a span as it is written.
 static int64_t written_ns(const writer_t* w, int64_t time) {
   const int64_t ns = leat_recording_ns(w->rows->recording, time);
-  return w->part ? leat_clock_relation_apply(&w->part->clock, ns) : ns;
+  return w->section ? leat_clock_relation_apply(&w->section->clock, ns) : ns;
 }
 
 static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {
@@ -292,7 +292,7 @@ static leat_status_t put_graphs(writer_t* w) {
 }
 
 static leat_status_t put_clock(writer_t* w) {
-  const leat_clock_relation_t* clock = &w->part->clock;
+  const leat_clock_relation_t* clock = &w->section->clock;
   leat_pb_clock_relation_t relation = {.process = (uint64_t)w->process,
                                        .at = clock->at_ns,
                                        .offset_ns = clock->offset_ns,
@@ -310,10 +310,10 @@ static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   leat_pb_process_descriptor_t process = {.pid = (int32_t)w->process};
   leat_pb_track_descriptor_t track = {.uuid = (uint64_t)w->process << 32, .process = &process};
   leat_pb_trace_packet_t packet = {.track_descriptor = &track};
-  if (w->part) process.process_name = w->part->name;
+  if (w->section) process.process_name = w->section->name;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count + 1, &open));
   LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
-  if (w->part) LEAT_RETURN_IF_ERROR(put_clock(w));
+  if (w->section) LEAT_RETURN_IF_ERROR(put_clock(w));
   LEAT_RETURN_IF_ERROR(put_graphs(w));
   size_t first = 0;
   for (uint32_t row = 0; row < rows->row_count; ++row) {
@@ -469,11 +469,11 @@ leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_
 }
 
 leat_status_t leat_recording_encode(const leat_recording_t* recording,
-                                    const leat_recording_part_t* part,
+                                    const leat_recording_section_t* section,
                                     leat_string_builder_t* out) {
   rows_t rows;
   leat_arena_t arena;
-  writer_t w = {.rows = &rows, .out = out, .process = part->number, .part = part};
+  writer_t w = {.rows = &rows, .out = out, .process = section->number, .section = section};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_string_builder_initialize(leat_allocator_system(), &w.packet);
   leat_status_t status = make_rows(recording, &arena, &rows);

@@ -27,16 +27,16 @@ typedef struct leat_clock_relation_s {
 // |time_ns| of this clock by the other one.
 int64_t leat_clock_relation_apply(const leat_clock_relation_t* relation, int64_t time_ns);
 
-typedef struct leat_recording_part_s {
+typedef struct leat_recording_section_s {
   uint32_t number;          // of the process, among those of the file
   leat_string_view_t name;  // of the process
   leat_clock_relation_t clock;
-} leat_recording_part_t;
+} leat_recording_section_t;
 
-// Appends the recording in Perfetto's format to |out|, as a part of a file that holds those of
+// Appends the recording in Perfetto's format to |out|, as a section of a file that holds those of
 // several processes one behind the other.
 LEAT_MUST_USE leat_status_t leat_recording_encode(const leat_recording_t* recording,
-                                                  const leat_recording_part_t* part,
+                                                  const leat_recording_section_t* section,
                                                   leat_string_builder_t* out);
 
 #endif  // LEAT_TRACE_RECORDING_FILE_H_

@@ -151,9 +151,9 @@ static inline void test_recording_write(test_recording_t* recording, const char*
 // Appends the recording as that of process |number| to a file that is made in |out|.
 static inline void test_recording_append(test_recording_t* recording, uint32_t number,
                                          leat_string_builder_t* out) {
-  const leat_recording_part_t part = {.number = number, .name = LEAT_SV("task")};
+  const leat_recording_section_t section = {.number = number, .name = LEAT_SV("task")};
   leat_recording_t made = test_recording_make(recording);
-  LEAT_EXPECT_OK(leat_recording_encode(&made, &part, out));
+  LEAT_EXPECT_OK(leat_recording_encode(&made, &section, out));
   test_recording_unmake(&made);
 }
 

@@ -275,8 +275,8 @@ static void parts_are_told_apart(void** state) {
   test_recording_t recording;
   make_graph(&recording);
   leat_recording_t made = test_recording_make(&recording);
-  const leat_recording_part_t first = {.number = 5, .name = LEAT_SV("/job:ps/task:0")};
-  const leat_recording_part_t second = {
+  const leat_recording_section_t first = {.number = 5, .name = LEAT_SV("/job:ps/task:0")};
+  const leat_recording_section_t second = {
       .number = 6, .name = LEAT_SV("/job:ps/task:1"),
       .clock = {.at_ns = 2000, .offset_ns = 500, .drift = 0.125, .residual_ns = 30}};
   leat_string_builder_initialize(leat_allocator_system(), &file);

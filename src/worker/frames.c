@@ -87,7 +87,7 @@ static leat_status_t run_switch(leat_iteration_t* iteration, const leat_record_t
   return leat_ok_status();
 }
 
-// Hands on the one input that came. The others are not looked at, since they may be on their way.
+// Forwards the one input that came. The others are not looked at, since they may be on their way.
 static leat_status_t run_merge(leat_iteration_t* iteration, const leat_record_t* record,
                                uint32_t input) {
   put(iteration, record->first_output, take_input(iteration, record, input));

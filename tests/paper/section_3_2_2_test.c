@@ -1,13 +1,13 @@
 // White paper, section 3.2.2: cross-device communication. The graph is figure 4 of the paper: a
 // node on one device whose value is read by two nodes on a second and by one on a third. The tests
-// count Sends and Recvs in the graph of each device (paper/parts.h) and the edges that still cross,
-// and run the graph as well. A value that several nodes of a device read must be sent to it once. A
-// chain of twenty nodes on three devices in turn shows that values cross as often as edges do, step
-// after step.
+// count Sends and Recvs in the graph of each device (paper/partitions.h) and the edges that still
+// cross, and run the graph as well. A value that several nodes of a device read must be sent to it
+// once. A chain of twenty nodes on three devices in turn shows that values cross as often as edges
+// do, step after step.
 #include <stdio.h>
 
 #include "capi/function_kit.h"
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 #define ON(device) " device: '/device:CPU:" device "'"
 #define FLOATS TYPE("T", "FLOAT")
@@ -34,24 +34,24 @@ static int tear_down(void** state) {
 // "... any cross-device edge from x to y is removed and replaced by an edge from x to a new Send
 // node in x's subgraph and an edge from a corresponding Receive node to y in y's subgraph."
 static void paper_3_2_2__edges_between_devices_become_send_and_receive(void** state) {
-  paper_parts_t parts = paper_parts_open(f.session, functions_output(&f, "y", 0));
-  assert_int_equal(paper_parts_crossings(&parts), 0);
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "Square"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:2", "Abs"), 1);
-  assert_int_equal(paper_parts_count(&parts, NULL, "_Send"),
-                   paper_parts_count(&parts, NULL, "_Recv"));
-  assert_int_equal(paper_parts_count(&parts, "CPU:0", "_Recv"), 2);  // bc and d
-  paper_parts_close(&parts);
+  paper_partitions_t partitions = paper_partitions_open(f.session, functions_output(&f, "y", 0));
+  assert_int_equal(paper_partitions_crossings(&partitions), 0);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:1", "Square"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:2", "Abs"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, NULL, "_Send"),
+                   paper_partitions_count(&partitions, NULL, "_Recv"));
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:0", "_Recv"), 2);  // bc and d
+  paper_partitions_close(&partitions);
 }
 
 // "... we canonicalize all users of a particular tensor on a particular device to use a single
 // Receive node, rather than one Receive node per downstream user": a goes to each device once.
 static void paper_3_2_2__users_on_a_device_share_a_receive(void** state) {
-  paper_parts_t parts = paper_parts_open(f.session, functions_output(&f, "y", 0));
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "_Recv"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:2", "_Recv"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:0", "_Send"), 2);
-  paper_parts_close(&parts);
+  paper_partitions_t partitions = paper_partitions_open(f.session, functions_output(&f, "y", 0));
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:1", "_Recv"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:2", "_Recv"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:0", "_Send"), 2);
+  paper_partitions_close(&partitions);
   TF_Output y = functions_output(&f, "y", 0);
   TF_Tensor* result = functions_run(&f, "y", 0, kit_float(0), NULL);
   assert_true(kit_float_of(result) == 0);
@@ -75,9 +75,10 @@ static void paper_3_2_2__values_go_to_and_fro(void** state) {
     TF_SetDevice(desc, device);
     y = kit_out(kit_finish(desc), 0);
   }
-  paper_parts_t parts = paper_parts_open(f.session, y);
-  assert_int_equal(paper_parts_count(&parts, NULL, "_Recv"), 19);  // x is where the first hop is
-  paper_parts_close(&parts);
+  paper_partitions_t partitions = paper_partitions_open(f.session, y);
+  // x is where the first hop is.
+  assert_int_equal(paper_partitions_count(&partitions, NULL, "_Recv"), 19);
+  paper_partitions_close(&partitions);
   for (int step = 0; step < 3; ++step) {
     TF_Tensor* result = kit_run(f.session, x, kit_float(7), y);
     assert_true(kit_float_of(result) == 1);

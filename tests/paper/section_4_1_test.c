@@ -109,9 +109,9 @@ static void paper_4_1__outputs_that_do_not_matter_count_as_zero(void** state) {
   desc = TF_NewOperation(graph, "Unpack", "unpack");
   TF_AddInput(desc, kit_out(packed, 0));
   TF_SetAttrInt(desc, "num", 2);
-  TF_Operation* parts = kit_finish(desc);
+  TF_Operation* slices = kit_finish(desc);
   desc = TF_NewOperation(graph, "Square", "square");
-  TF_AddInput(desc, kit_out(parts, 1));
+  TF_AddInput(desc, kit_out(slices, 1));
   TF_Operation* square = kit_finish(desc);
   assert_true(gradient_at(kit_out(square, 0), kit_out(x, 0), 3) == 6);
 }

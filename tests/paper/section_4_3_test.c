@@ -2,7 +2,7 @@
 // that it tests, and uses the public C API on a session with several CPU devices or a simulated
 // accelerator. Where a node ran is read from the statistics of its step, or from the graphs that
 // the devices got. TensorFlow's finer rules of placement are tested in src/master/placement_test.c.
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 #include <stdio.h>
 
@@ -144,11 +144,11 @@ static void paper_4_3__kernels_narrow_a_component(void** state) {
   TF_Operation* beside = kit_finish(desc);
   TF_Operation* sum = kit_binary(graph, "AddV2", "sum", beside, atan);
   TF_Session* session = paper_session(graph, "device_count { key: 'SIM' value: 1 }");
-  paper_parts_t parts = paper_parts_open(session, kit_out(sum, 0));
-  assert_int_equal(paper_parts_count(&parts, "SIM:0", "Tanh"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:0", "Tanh"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:0", "Atan"), 1);
-  paper_parts_close(&parts);
+  paper_partitions_t partitions = paper_partitions_open(session, kit_out(sum, 0));
+  assert_int_equal(paper_partitions_count(&partitions, "SIM:0", "Tanh"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:0", "Tanh"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:0", "Atan"), 1);
+  paper_partitions_close(&partitions);
   kit_close(session);
 }
 

@@ -6,7 +6,7 @@
 // meet, the eleventh ends in a deadline, and one at a time none ever meet. Gradients of control
 // flow are in section_4_4_gradient_test.c.
 #include "capi/function_kit.h"
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 #define INTS TYPE("T", "INT32")
 #define MERGE(name, a, b) \
@@ -175,13 +175,13 @@ static void paper_4_4__loops_spread_over_devices(void** state) {
   for (int n = 0; n < 20; n += 3) {
     assert_int_equal(functions_int(&f, "y", n), n * (n - 1) * (2 * n - 1) / 6);
   }
-  paper_parts_t parts = paper_parts_open(f.session, functions_output(&f, "y", 0));
-  assert_int_equal(paper_parts_crossings(&parts), 0);
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "Merge"), 1);
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "NextIteration"), 1);
+  paper_partitions_t partitions = paper_partitions_open(f.session, functions_output(&f, "y", 0));
+  assert_int_equal(paper_partitions_crossings(&partitions), 0);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:1", "Merge"), 1);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:1", "NextIteration"), 1);
   // For each iteration, the value and one tiny message.
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "_Recv"), 2);
-  paper_parts_close(&parts);
+  assert_int_equal(paper_partitions_count(&partitions, "CPU:1", "_Recv"), 2);
+  paper_partitions_close(&partitions);
   functions_close(&f);
 }
 

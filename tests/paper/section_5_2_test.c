@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 enum { kRecvs = 50 };
 

@@ -40,9 +40,9 @@ static int count_threads(void) {
   return count;
 }
 
-static TF_Operation* add_sum(const TF_Output* parts) {
+static TF_Operation* add_sum(const TF_Output* slices) {
   TF_OperationDescription* desc = TF_NewOperation(f.graph, "AddN", "sum");
-  TF_AddInputList(desc, parts, kWaiting);
+  TF_AddInputList(desc, slices, kWaiting);
   return kit_finish(desc);
 }
 
@@ -92,25 +92,25 @@ static int threads_while_waiting(void) {
 // continuation that should be invoked when the kernel's execution is complete. This is an
 // optimization for environments where having many active threads is relatively expensive."
 static void paper_5_3__a_thousand_waiting_dequeues_take_no_thread(void** state) {
-  TF_Output parts[kWaiting];
-  for (int i = 0; i < kWaiting; ++i) parts[i] = add_dequeue(i);
-  add_sum(parts);
+  TF_Output slices[kWaiting];
+  for (int i = 0; i < kWaiting; ++i) slices[i] = add_dequeue(i);
+  add_sum(slices);
   assert_in_range(threads_while_waiting(), 0, 1 + 8);  // the client's, and late ones of the pool
 }
 
 // "Examples of asynchronous kernels include the Receive kernel, and the Enqueue and Dequeue
 // kernels."
 static void paper_5_3__a_thousand_waiting_receives_take_no_thread(void** state) {
-  TF_Output parts[kWaiting];
+  TF_Output slices[kWaiting];
   for (int i = 0; i < kWaiting; ++i) {
     char name[20];
     snprintf(name, sizeof name, "abs%d", i);
     TF_OperationDescription* desc = TF_NewOperation(f.graph, "Abs", name);
     TF_AddInput(desc, add_dequeue(i));
     TF_SetDevice(desc, "/device:CPU:1");
-    parts[i] = kit_out(kit_finish(desc), 0);
+    slices[i] = kit_out(kit_finish(desc), 0);
   }
-  add_sum(parts);
+  add_sum(slices);
   assert_in_range(threads_while_waiting(), 0, 1 + 8);
 }
 

@@ -6,7 +6,7 @@
 // transfer.
 #include <math.h>
 
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 enum { kCount = 1000 };
 

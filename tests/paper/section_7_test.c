@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "leat/train.h"
-#include "paper/parts.h"
+#include "paper/partitions.h"
 
 enum { kPoints = 8, kDevices = 4, kSteps = 40 };
 #define CPUS "device_count { key: 'CPU' value: 4 }"
@@ -103,13 +103,13 @@ static void train_synchronously(int replicas, float losses[kSteps]) {
   model_t m = begin();
   TF_Operation* train = add_synchronous(&m, replicas, &loss);
   start(&m);
-  paper_parts_t parts = paper_parts_open(m.session, loss);
+  paper_partitions_t parts = paper_partitions_open(m.session, loss);
   for (int i = 0; i < replicas; ++i) {
     char device[20];
     snprintf(device, sizeof device, "CPU:%d", i);
-    assert_true(paper_parts_count(&parts, device, "Sub") == 1);
+    assert_true(paper_partitions_count(&parts, device, "Sub") == 1);
   }
-  paper_parts_close(&parts);
+  paper_partitions_close(&parts);
   for (int i = 0; i < kSteps; ++i) {
     losses[i] = paper_fetch(m.session, loss);
     paper_run(m.session, train);
@@ -192,10 +192,10 @@ static float train_in_halves(int second_device) {
   TF_Operation* train = leat_minimize(m.scope, leat_optimizer_sgd(0.1f), loss);
   start(&m);
   for (int i = 0; i < kSteps; ++i) paper_run(m.session, train);
-  paper_parts_t parts = paper_parts_open(m.session, loss);
-  assert_int_equal(paper_parts_count(&parts, "CPU:1", "Sub"), second_device == 1);
-  assert_true(paper_parts_count(&parts, "CPU:0", NULL) > 0);
-  paper_parts_close(&parts);
+  paper_partitions_t parts = paper_partitions_open(m.session, loss);
+  assert_int_equal(paper_partitions_count(&parts, "CPU:1", "Sub"), second_device == 1);
+  assert_true(paper_partitions_count(&parts, "CPU:0", NULL) > 0);
+  paper_partitions_close(&parts);
   float last = paper_fetch(m.session, loss);
   leat_scope_free(second);
   end(&m);

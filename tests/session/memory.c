@@ -1,7 +1,7 @@
 // CPU devices that each have memory of their own, counted and limited, as accelerators have
 // (memory.h). A session is opened as always, and then each of its devices gets a source of buffers
 // that counts; the kernel of Recv is replaced by one that copies what it receives into the device's
-// memory. Values come in at once but are handed on by one thread, as by a network with a pace of
+// memory. Values come in at once but are delivered by one thread, as by a network with a pace of
 // its own, so that a test sees the memory which values take while nobody has asked for them yet.
 // The runtime of the scene is a copy whose open_target() adds all this, which leaves other tests in
 // the process alone.

@@ -66,9 +66,9 @@ typedef enum leat_op_flag_e {
   // something of each iteration for its gradient, it keeps the output of such a node rather than
   // its inputs. CHEAP: the backward pass may compute the value a second time instead of keeping it
   // in memory.
-  LEAT_OP_BRANCHES = 1 << 28,   // with CALLS: chooses which (If, While); see below
-  LEAT_OP_DESCRIBES = 1 << 29,  // a few numbers about large inputs; see below
-  LEAT_OP_CHEAP = 1 << 30,      // few operations an element; see below
+  LEAT_OP_BRANCHES = 1 << 28,   // with CALLS: chooses which (If, While)
+  LEAT_OP_DESCRIBES = 1 << 29,  // a few numbers about large inputs
+  LEAT_OP_CHEAP = 1 << 30,      // few operations an element
 } leat_op_flag_t;
 #define LEAT_OP_CONTROL_FLOW                                                      \
   (LEAT_OP_SWITCH | LEAT_OP_MERGE | LEAT_OP_ENTER | LEAT_OP_EXIT | LEAT_OP_NEXT_ITERATION)

@@ -45,8 +45,8 @@ static void scaled_sum_reference(const leat_reference_t* r) {
   }
 }
 #define X(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), -2, 2)
-#define TURNED(a, b) {LEAT_CASE_BOOL("transpose_a", a), LEAT_CASE_BOOL("transpose_b", b)}
-#define TURNED_BATCH(a, b) {LEAT_CASE_BOOL("adj_x", a), LEAT_CASE_BOOL("adj_y", b)}
+#define TRANSPOSED(a, b) {LEAT_CASE_BOOL("transpose_a", a), LEAT_CASE_BOOL("transpose_b", b)}
+#define ADJOINT(a, b) {LEAT_CASE_BOOL("adj_x", a), LEAT_CASE_BOOL("adj_y", b)}
 
 static const leat_op_case_t kCases[] = {
     {.op = "MatMul",
@@ -61,19 +61,19 @@ static const leat_op_case_t kCases[] = {
      .gradient = LEAT_GRADIENT_TWICE},
     {.op = "MatMul",
      .name = "a transposed",
-     .attrs = TURNED(true, false),
+     .attrs = TRANSPOSED(true, false),
      .inputs = {X(4, 3), X(4, 5)},
      .reference = product_reference,
      .gradient = LEAT_GRADIENT_TWICE},
     {.op = "MatMul",
      .name = "b transposed",
-     .attrs = TURNED(false, true),
+     .attrs = TRANSPOSED(false, true),
      .inputs = {X(3, 4), X(5, 4)},
      .reference = product_reference,
      .gradient = LEAT_GRADIENT_TWICE},
     {.op = "MatMul",
      .name = "both transposed",
-     .attrs = TURNED(true, true),
+     .attrs = TRANSPOSED(true, true),
      .inputs = {X(4, 3), X(5, 4)},
      .reference = product_reference,
      .gradient = LEAT_GRADIENT_TWICE},
@@ -100,7 +100,7 @@ static const leat_op_case_t kCases[] = {
      .reference = sum_reference},
     {.op = "_MatMulAdd",
      .name = "both transposed",
-     .attrs = TURNED(true, true),
+     .attrs = TRANSPOSED(true, true),
      .inputs = {X(20, 70), X(90, 20), X(70, 90)},
      .reference = sum_reference,
      .tolerance = 1e-4},
@@ -188,7 +188,7 @@ static const leat_op_case_t kCases[] = {
      .code = LEAT_INVALID_ARGUMENT},
     {.op = "BatchMatMulV2",
      .name = "a matrix for the whole batch",
-     .attrs = TURNED_BATCH(true, true),
+     .attrs = ADJOINT(true, true),
      .inputs = {X(2, 3, 4, 5), X(2, 4)},
      .reference = product_reference,
      .gradient = LEAT_GRADIENT_TWICE},
@@ -200,7 +200,7 @@ static const leat_op_case_t kCases[] = {
      .gradient = LEAT_GRADIENT_TWICE},
     {.op = "BatchMatMulV2",
      .name = "conjugates",
-     .attrs = TURNED_BATCH(true, false),
+     .attrs = ADJOINT(true, false),
      .inputs = {LEAT_ITEMS(COMPLEX64, LEAT_DIMS(1, 1), 1, 2),
                 LEAT_ITEMS(COMPLEX64, LEAT_DIMS(1, 1), 0, 1)},
      .expected = {LEAT_ITEMS(COMPLEX64, LEAT_DIMS(1, 1), 2, 1)}},

@@ -1,10 +1,10 @@
 // Sessions from a ConfigProto in text form, and the graphs that the devices of a step get. The
 // nodes come from leat_pass_show(), which returns the graph of a step after placement and
 // partitioning as a GraphDef, and are read there by name and field, since that is all that a client
-// can see too. paper_parts_crossings() counts edges between devices; after partitioning there must
-// be none, because each was replaced by a Send and a Recv. A device is given by the end of its name
-// ("CPU:1").
-#include "paper/parts.h"
+// can see too. paper_partitions_crossings() counts edges between devices; after partitioning there
+// must be none, because each was replaced by a Send and a Recv. A device is given by the end of its
+// name ("CPU:1").
+#include "paper/partitions.h"
 
 TF_Session* paper_session(TF_Graph* graph, const char* config) {
   TF_Status* status = TF_NewStatus();
@@ -22,23 +22,23 @@ TF_Session* paper_session(TF_Graph* graph, const char* config) {
   return session;
 }
 
-paper_parts_t paper_parts_open(TF_Session* session, TF_Output fetch) {
+paper_partitions_t paper_partitions_open(TF_Session* session, TF_Output fetch) {
   TF_Status* status = TF_NewStatus();
   TF_Buffer* after = TF_NewBuffer();
-  paper_parts_t parts = {.bytes = TF_NewBuffer()};
-  leat_pass_show(session, "recv_schedule", &fetch, 1, NULL, 0, parts.bytes, after, status);
+  paper_partitions_t partitions = {.bytes = TF_NewBuffer()};
+  leat_pass_show(session, "recv_schedule", &fetch, 1, NULL, 0, partitions.bytes, after, status);
   kit_ok(status);
-  parts.message = leat_message_open("GraphDef", parts.bytes, status);
+  partitions.message = leat_message_open("GraphDef", partitions.bytes, status);
   kit_ok(status);
-  parts.graph = leat_message_view(parts.message);
+  partitions.graph = leat_message_view(partitions.message);
   TF_DeleteBuffer(after);
   TF_DeleteStatus(status);
-  return parts;
+  return partitions;
 }
 
-void paper_parts_close(paper_parts_t* parts) {
-  leat_message_close(parts->message);
-  TF_DeleteBuffer(parts->bytes);
+void paper_partitions_close(paper_partitions_t* partitions) {
+  leat_message_close(partitions->message);
+  TF_DeleteBuffer(partitions->bytes);
 }
 
 typedef struct text_s {
@@ -61,10 +61,11 @@ static bool ends_with(text_t text, const char* end) {
   return text.size >= size && !memcmp(text.data + text.size - size, end, size);
 }
 
-int paper_parts_count(const paper_parts_t* parts, const char* device, const char* op) {
+int paper_partitions_count(const paper_partitions_t* partitions, const char* device,
+                           const char* op) {
   int count = 0;
-  for (size_t i = 0; i < leat_message_count(parts->graph, "node"); ++i) {
-    leat_message_view_t node = leat_message_child(parts->graph, "node", i);
+  for (size_t i = 0; i < leat_message_count(partitions->graph, "node"); ++i) {
+    leat_message_view_t node = leat_message_child(partitions->graph, "node", i);
     if (op && !equal(field(node, "op", 0), (text_t){op, strlen(op)})) continue;
     count += !device || ends_with(field(node, "device", 0), device);
   }
@@ -72,24 +73,25 @@ int paper_parts_count(const paper_parts_t* parts, const char* device, const char
 }
 
 // The device of the node that "name", "name:1" or "^name" means.
-static text_t device_of_input(const paper_parts_t* parts, text_t input) {
+static text_t device_of_input(const paper_partitions_t* partitions, text_t input) {
   if (input.data[0] == '^') ++input.data, --input.size;
   const char* colon = memchr(input.data, ':', input.size);
   if (colon) input.size = (size_t)(colon - input.data);
-  for (size_t i = 0; i < leat_message_count(parts->graph, "node"); ++i) {
-    leat_message_view_t node = leat_message_child(parts->graph, "node", i);
+  for (size_t i = 0; i < leat_message_count(partitions->graph, "node"); ++i) {
+    leat_message_view_t node = leat_message_child(partitions->graph, "node", i);
     if (equal(field(node, "name", 0), input)) return field(node, "device", 0);
   }
   fail_msg("no node is called %.*s", (int)input.size, input.data);
   return input;
 }
 
-int paper_parts_crossings(const paper_parts_t* parts) {
+int paper_partitions_crossings(const paper_partitions_t* partitions) {
   int count = 0;
-  for (size_t i = 0; i < leat_message_count(parts->graph, "node"); ++i) {
-    leat_message_view_t node = leat_message_child(parts->graph, "node", i);
+  for (size_t i = 0; i < leat_message_count(partitions->graph, "node"); ++i) {
+    leat_message_view_t node = leat_message_child(partitions->graph, "node", i);
     for (size_t k = 0; k < leat_message_count(node, "input"); ++k) {
-      count += !equal(device_of_input(parts, field(node, "input", k)), field(node, "device", 0));
+      count +=
+          !equal(device_of_input(partitions, field(node, "input", k)), field(node, "device", 0));
     }
   }
   return count;
