@@ -123,6 +123,9 @@ LEAT_MUST_USE leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* 
                                                          const leat_dataset_kind_t* kind,
                                                          leat_element_spec_t* spec,
                                                          leat_dataset_t** out_dataset);
+// The row of a kernel whose node has no other attributes to read than "metadata".
+#define LEAT_DATASET_KERNEL(name, function) \
+  {.op = name, .device_type = "CPU", .create = leat_element_metadata_create, .compute = function}
 // Keeps |count| inputs of the kernel, from |first_input| on, as the dataset's tensors from |first|
 // on.
 LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input,
