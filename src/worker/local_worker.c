@@ -268,6 +268,7 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
   services->deadline_ns = request->deadline_ns;
   services->function_depth = request->function_depth;
   services->calls = request->calls ? request->calls : &run->execution.calls;
+  services->draw_counts = request->draw_counts;
   services->container_step_id =
       request->container_step_id ? request->container_step_id : request->step_id;
 }

@@ -70,6 +70,7 @@ struct leat_iterator_s {
   int32_t depth;  // iterators from the outermost one down to this one
   bool at_end;  // |next| has given END
   leat_dataset_order_t order;  // what the options around the dataset say about the order
+  leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------

@@ -7,12 +7,15 @@
 #include "ops/random/generator_cpu.h"
 
 #include "base/string_builder.h"
+#include "kernel/draw_counts.h"
 #include "kernel/resource.h"
 
 struct leat_generator_s {
   leat_resource_t resource;
+  leat_philox_t first;  // as the seeds have it
+  uint64_t number;      // among all generators; 0: it has no seeds
   leat_mutex_t mutex;
-  leat_philox_t philox;
+  leat_philox_t philox;  // under the mutex
 };
 
 static void generator_destroy(leat_resource_t* resource) {
@@ -25,7 +28,11 @@ static const leat_resource_kind_t kGeneratorKind = {.name = "Generator",
 
 typedef struct seeds_s {
   int64_t seed, seed2;
+  bool are_given;  // and not the operating system's
 } seeds_t;
+
+// Numbers generators. Other than an address, a number is never used again.
+static _Atomic(uint64_t) generator_count;
 
 static leat_status_t make_generator(void* data, leat_resource_t** out_resource) {
   const seeds_t* seeds = data;
@@ -36,7 +43,9 @@ static leat_status_t make_generator(void* data, leat_resource_t** out_resource) 
   generator->resource.kind = &kGeneratorKind;
   atomic_init(&generator->resource.references, 1);
   leat_mutex_initialize(&generator->mutex);
-  generator->philox = leat_philox_make((uint64_t)seeds->seed, (uint64_t)seeds->seed2);
+  generator->first = leat_philox_make((uint64_t)seeds->seed, (uint64_t)seeds->seed2);
+  generator->philox = generator->first;
+  if (seeds->are_given) generator->number = atomic_fetch_add(&generator_count, 1) + 1;
   *out_resource = &generator->resource;
   return leat_ok_status();
 }
@@ -66,12 +75,12 @@ leat_status_t leat_generator_open(leat_kernel_creation_t* c, leat_generator_t** 
   *out_generator = NULL;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed", &seeds.seed));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "seed2", &seeds.seed2));
-  bool is_seeded = seeds.seed != 0 || seeds.seed2 != 0;
-  if (!is_seeded) {
+  seeds.are_given = seeds.seed != 0 || seeds.seed2 != 0;
+  if (!seeds.are_given) {
     seeds.seed = (int64_t)leat_random_seed();
     seeds.seed2 = (int64_t)leat_random_seed();
   }
-  if (is_seeded && c->session_resources) {
+  if (seeds.are_given && c->session_resources) {
     LEAT_RETURN_IF_ERROR(find_shared(c, &seeds, &resource));
   } else {
     LEAT_RETURN_IF_ERROR(make_generator(&seeds, &resource));
@@ -84,12 +93,21 @@ void leat_generator_release(leat_generator_t* generator) {
   if (generator) leat_resource_release(&generator->resource);
 }
 
-leat_philox_t leat_generator_reserve(leat_generator_t* generator, uint64_t samples) {
+leat_status_t leat_generator_reserve(const leat_kernel_context_t* c, leat_generator_t* generator,
+                                     uint64_t samples, leat_philox_t* out_philox) {
+  leat_draw_counts_t* counts = c->services->draw_counts;
+  if (counts && generator->number) {
+    uint64_t drawn;
+    LEAT_RETURN_IF_ERROR(leat_draw_counts_add(counts, generator->number, samples, &drawn));
+    *out_philox = generator->first;
+    leat_philox_skip(out_philox, drawn);
+    return leat_ok_status();
+  }
   leat_mutex_lock(&generator->mutex);
-  leat_philox_t now = generator->philox;
+  *out_philox = generator->philox;
   leat_philox_skip(&generator->philox, samples);
   leat_mutex_unlock(&generator->mutex);
-  return now;
+  return leat_ok_status();
 }
 
 leat_status_t leat_generator_state_create(leat_kernel_creation_t* c, void* state) {
