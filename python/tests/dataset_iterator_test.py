@@ -74,6 +74,8 @@ class IteratorTest(unittest.TestCase):
             'inner': D.range(3).flat_map(lambda x: D.range(2).map(numbers)),
             'in a branch': D.range(6).map(lambda x: tf.cond(x < 9, lambda: numbers(x),
                                                             lambda: 0.)),
+            'of two functions': D.range(6).map(numbers).map(
+                lambda x: tf.where(tf.equal(x, numbers(x)), x, -1.)),
             'kept': D.range(40).filter(lambda x: numbers(x) < .5)}
     for name, way in ways.items():
       with self.subTest(name), tf.Session() as session:

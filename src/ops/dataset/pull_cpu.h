@@ -67,8 +67,8 @@ typedef struct leat_application_s {
 } leat_application_t;
 
 // Allocates the arguments and returns. |draw_counts|, those of the iterator that calls, are
-// retained; NULL: random ops in the function go on. The caller sets the captured arguments, behind the
-// element's.
+// retained; NULL: random ops in the function go on. The caller sets the captured arguments, behind
+// the element's.
 LEAT_MUST_USE leat_status_t leat_application_initialize(leat_draw_counts_t* draw_counts,
                                                         int element_count, int captured_count,
                                                         int return_count,
