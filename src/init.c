@@ -97,6 +97,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/leat/doctor.c: sink
 //     keeps the compiler from dropping a measured read
 //     the first measurement | atomic | process
+//   ops/random/generator_cpu.c: generator_count
+//     numbers generators
+//     at start | atomic | process
 //   base/log.c: current_sink, cached_threshold, listeners
 //     where messages go, from which level on; who hears what graphs print
 //     setting them; the first message (LEAT_LOG) | atomic | process; listeners are never removed

@@ -61,6 +61,45 @@ class IteratorTest(unittest.TestCase):
       self.assertEqual(session.run(second), 6)
       self.assertEqual(session.run(first), 2)
 
+  def test_random_ops_begin_again(self):
+    def numbers(_):
+      return tf.random_uniform([], seed=1)
+
+    def run(session, following, count):
+      return [float(session.run(following)) for _ in range(count)]
+
+    dataset = D.range(3).map(numbers)
+    ways = {'repeated': dataset.repeat(2),
+            'parallel': D.range(3).map(numbers, num_parallel_calls=1).repeat(2),
+            'inner': D.range(3).flat_map(lambda x: D.range(2).map(numbers)),
+            'in a branch': D.range(6).map(lambda x: tf.cond(x < 9, lambda: numbers(x),
+                                                            lambda: 0.)),
+            'of two functions': D.range(6).map(numbers).map(
+                lambda x: tf.where(tf.equal(x, numbers(x)), x, -1.)),
+            'kept': D.range(40).filter(lambda x: numbers(x) < .5)}
+    for name, way in ways.items():
+      with self.subTest(name), tf.Session() as session:
+        iterator = tf.data.make_initializable_iterator(way)
+        following, passes = iterator.get_next(), []
+        for _ in range(2):
+          session.run(iterator.initializer)
+          passes.append(run(session, following, 6))
+        self.assertEqual(passes[0], passes[1])
+        self.assertEqual(len(set(passes[0])), 6)   # within a pass they go on
+    iterators = [tf.data.make_initializable_iterator(dataset) for _ in range(2)]
+    total = dataset.reduce(0., lambda s, x: 10 * s + x)
+    unseeded = tf.data.make_initializable_iterator(D.range(3).map(lambda x: tf.random_uniform([])))
+    with tf.Session() as session:
+      session.run([i.initializer for i in iterators])
+      pairs = [session.run([i.get_next() for i in iterators]) for _ in range(3)]
+      self.assertEqual([x for x, _ in pairs], [x for _, x in pairs])
+      self.assertEqual(session.run(total), session.run(total))
+      passes = []
+      for _ in range(2):
+        session.run(unseeded.initializer)
+        passes.append(run(session, unseeded.get_next(), 3))
+      self.assertNotEqual(passes[0], passes[1])
+
   def test_from_structure(self):
     iterator = tf.data.Iterator.from_structure(tf.int64, [None])
     following = iterator.get_next()

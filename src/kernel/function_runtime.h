@@ -21,6 +21,9 @@ typedef struct leat_function_call_s {
   int return_count;
   // Counts this call and the calls that it leads to; NULL: the caller's counter does.
   _Atomic(int64_t)* calls;
+  // Counts what seeded random ops draw in this call and in those that it leads to; NULL: as for the
+  // caller.
+  struct leat_draw_counts_s* draw_counts;
 } leat_function_call_t;
 
 typedef struct leat_function_runtime_vtable_s {

@@ -176,6 +176,7 @@ struct leat_cell_s;  // kernel/resource.h
 struct leat_rendezvous_s;
 struct leat_cancellation_s;
 struct leat_step_services_s;
+struct leat_draw_counts_s;
 
 // What an edge carries: a tensor, or a reference to a variable, or nothing because the value is
 // dead.
@@ -220,6 +221,8 @@ typedef struct leat_step_services_s {
   const _Atomic(bool)* stopped;    // true once the step shall end; NULL: nobody can end it
   int32_t function_depth;          // nested function calls around; 0 in the step itself
   _Atomic(int64_t)* calls;         // function calls so far; see LEAT_MAX_FUNCTION_CALLS
+  // Of the iterator on whose behalf a function runs (kernel/draw_counts.h); NULL: random ops go on.
+  struct leat_draw_counts_s* draw_counts;
   int64_t container_step_id;       // the step that owns |step_resources|; the caller's in a call
   void* collector;                 // of step statistics, or NULL
   bool observed;  // kernels are timed: there is a collector, or a recording is under way

@@ -339,6 +339,7 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
       .container_step_id = caller->container_step_id,
       .function_depth = caller->function_depth + 1,
       .calls = calls,
+      .draw_counts = call->draw_counts ? call->draw_counts : caller->draw_counts,
       .cancellation = caller->cancellation,
       .collector = caller->collector,
   };

@@ -120,6 +120,7 @@ typedef struct leat_compiled_call_s {
   bool leaves_cleanup;        // the caller calls leat_compiled_cleanup_step itself
   int32_t function_depth;
   _Atomic(int64_t)* calls;    // see leat_run_request_t
+  struct leat_draw_counts_s* draw_counts;
   struct leat_cancellation_s* cancellation;  // of the caller; NULL = none
 } leat_compiled_call_t;
 // Starts a run. |done| is called once with the run's status, perhaps before this returns. |call|

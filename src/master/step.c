@@ -408,6 +408,7 @@ void leat_compiled_start(leat_compiled_t* compiled, const leat_compiled_call_t* 
                 .container_step_id = call->container_step_id,
                 .function_depth = call->function_depth,
                 .calls = call->calls,
+                .draw_counts = call->draw_counts,
                 .feeds = call->feeds,
                 .fetches = call->fetches,
                 .deadline_ns = call->deadline_ns,

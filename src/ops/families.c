@@ -229,9 +229,10 @@ FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white
 // paper).
-#define TRAIN(X) X(optimizer) X(sdca)
+#define TRAIN_OPS(X) X(optimizer) X(sdca)
+#define TRAIN_KERNELS(X) X(optimizer) X(sdca) X(sdca_optimizer)
 #define TRAIN_RULES(X) X(update)
-FAMILY(train, TRAIN, TRAIN, TRAIN_RULES)
+FAMILY(train, TRAIN_OPS, TRAIN_KERNELS, TRAIN_RULES)
 
 const leat_op_family_t* const leat_op_families[] = {
     &array_family, &audio_family, &checkpoint_family, &collective_family, &control_family,

@@ -5,9 +5,8 @@
 //   run        handle ─▶ entry ─▶ run, with an instance of the plan ─▶ executor ─▶ done
 //
 // A registered graph has a lock of its own, which guards the list of its running steps, so that an
-// abort reaches them. Steps of different graphs write to no common memory here, and so do not slow
-// each other down. Runs and instances are kept with the graph and used again, so that a step of a
-// graph that has run before usually takes no memory here.
+// abort reaches them. Steps of different graphs write to no common memory here. Runs and instances
+// are kept with the graph, so that a step of a graph that has run usually takes no memory here.
 //
 // An abort and the beginning of a step may happen at the same time. The abort is first recorded and
 // then passed to the running steps of the list; a step first enters the list and then looks for a
@@ -268,6 +267,7 @@ static void fill_run(leat_local_worker_t* worker, registered_t* registered,
   services->deadline_ns = request->deadline_ns;
   services->function_depth = request->function_depth;
   services->calls = request->calls ? request->calls : &run->execution.calls;
+  services->draw_counts = request->draw_counts;
   services->container_step_id =
       request->container_step_id ? request->container_step_id : request->step_id;
 }

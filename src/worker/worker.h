@@ -59,6 +59,7 @@ typedef struct leat_run_request_s {
   int64_t container_step_id;   // whose step container it shares: a call's, its caller's; 0 = own
   int32_t function_depth;      // of calls that led here
   _Atomic(int64_t)* calls;     // counts the calls of the step that made this one; NULL: its own
+  struct leat_draw_counts_s* draw_counts;  // see leat_step_services_t
   int inter_op_threads;        // as of the registration, for this step alone; 0 = no other
   const leat_tensor_t* feeds;  // feed_count; shared
   leat_tensor_t* fetches;      // fetch_count; filled when the status is OK

@@ -49,9 +49,9 @@ static leat_status_t make_room(leat_channel_t* channel, leat_item_t* item) {
   if (!channel->kind.calls) {
     return LEAT_ALLOCATE(leat_allocator_system(), (size_t)components + 1, &item->element);
   }
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(components, dataset->tensor_count,
-                                                   channel->kind.return_count,
-                                                   &item->application));
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(
+      channel->input->draw_counts, components, dataset->tensor_count, channel->kind.return_count,
+      &item->application));
   item->element = item->application.arguments;
   for (int i = 0; i < dataset->tensor_count; ++i) {
     item->element[components + i] = dataset->tensors[i];

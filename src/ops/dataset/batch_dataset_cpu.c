@@ -566,8 +566,7 @@ static leat_status_t padded_v2__cpu(leat_kernel_context_t* c) {
   return padded(c, drop_remainder);
 }
 
-#define KERNEL(name, how) \
-  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define KERNEL(name, how) LEAT_DATASET_KERNEL(name, how##__cpu)
 #define MAP_AND_BATCH(name)                                                            \
   LEAT_CPU_KERNEL(name, NULL, leat_dataset_function_t, leat_map_dataset_kernel_create, \
                   map_and_batch__cpu, .destroy = leat_dataset_function_destroy)

@@ -184,8 +184,7 @@ static leat_status_t anonymous_cache__cpu(leat_kernel_context_t* c) {
   return leat_dataset_set_deleter(c, 1);
 }
 
-#define KERNEL(name, how) \
-  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define KERNEL(name, how) LEAT_DATASET_KERNEL(name, how##__cpu)
 
 const leat_kernel_row_t leat_cache_dataset_kernels_cpu[] = {
     KERNEL("CacheDataset", cache),

@@ -391,7 +391,13 @@ leat_status_t leat_iterator_create(leat_dataset_t* dataset, const leat_iterator_
   iterator->order = owner ? owner->order : LEAT_ORDER_DEFAULT;
   leat_dataset_retain(dataset);
   leat_status_t status = leat_ok_status();
-  if (kind->opens_input) status = leat_iterator_open_input(iterator, dataset->inputs[0]);
+  if (owner) {
+    iterator->draw_counts = owner->draw_counts;
+    leat_draw_counts_retain(owner->draw_counts);
+  } else {
+    status = leat_draw_counts_create(&iterator->draw_counts);
+  }
+  if (!status && kind->opens_input) status = leat_iterator_open_input(iterator, dataset->inputs[0]);
   if (!status && kind->start) status = kind->start(iterator);
   if (status) {
     leat_iterator_free(iterator);
@@ -405,6 +411,7 @@ void leat_iterator_free(leat_iterator_t* iterator) {
   if (!iterator) return;
   if (iterator->dataset->kind->stop) iterator->dataset->kind->stop(iterator);
   leat_iterator_free(iterator->input);
+  leat_draw_counts_release(iterator->draw_counts);
   leat_dataset_release(iterator->dataset);
   leat_allocator_free(leat_allocator_system(), iterator);
 }
@@ -435,8 +442,9 @@ void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs)
 leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
                                           int return_count, leat_application_t* out_application) {
   const leat_dataset_t* dataset = iterator->dataset;
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(element_count, dataset->tensor_count,
-                                                   return_count, out_application));
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(iterator->draw_counts, element_count,
+                                                   dataset->tensor_count, return_count,
+                                                   out_application));
   for (int i = 0; i < dataset->tensor_count; ++i) {
     out_application->arguments[element_count + i] = dataset->tensors[i];
   }

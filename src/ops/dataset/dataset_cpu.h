@@ -70,6 +70,7 @@ struct leat_iterator_s {
   int32_t depth;  // iterators from the outermost one down to this one
   bool at_end;  // |next| has given END
   leat_dataset_order_t order;  // what the options around the dataset say about the order
+  leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
@@ -123,6 +124,9 @@ LEAT_MUST_USE leat_status_t leat_dataset_create_over_all(leat_kernel_context_t* 
                                                          const leat_dataset_kind_t* kind,
                                                          leat_element_spec_t* spec,
                                                          leat_dataset_t** out_dataset);
+// The row of a kernel whose node has no other attributes to read than "metadata".
+#define LEAT_DATASET_KERNEL(name, function) \
+  {.op = name, .device_type = "CPU", .create = leat_element_metadata_create, .compute = function}
 // Keeps |count| inputs of the kernel, from |first_input| on, as the dataset's tensors from |first|
 // on.
 LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input,

@@ -152,7 +152,8 @@ static leat_status_t begin_reduction(leat_kernel_context_t* c, leat_kernel_done_
   reading_t* r;
   LEAT_RETURN_IF_ERROR(begin_reading(c, done, reduce_step, state, &r));
   int arguments = state + r->iterator->dataset->spec->count;
-  leat_status_t status = leat_application_initialize(arguments, captured, state, &r->application);
+  leat_status_t status = leat_application_initialize(r->iterator->draw_counts, arguments, captured,
+                                                     state, &r->application);
   if (status) {
     leat_iterator_free(r->iterator);
     leat_allocator_free(leat_allocator_system(), r);

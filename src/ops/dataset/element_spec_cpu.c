@@ -6,6 +6,9 @@
 // compare them.
 #include "ops/dataset/element_spec_cpu.h"
 
+#include "formats/generated/dataset_metadata.h"
+#include "formats/wire/decode.h"
+
 // There is room for one more component than |count|, so that an element without components has
 // addresses too.
 leat_status_t leat_element_spec_create(int count, leat_element_spec_t** out_spec) {
@@ -40,10 +43,25 @@ leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_spec_t** out_s
   return status;
 }
 
+leat_status_t leat_element_metadata_create(leat_kernel_creation_t* c, void* state) {
+  (void)state;
+  const leat_attr_value_t* bytes = leat_attr_find(c->attrs, c->attr_count, LEAT_SV("metadata"));
+  leat_pb_metadata_t metadata;
+  leat_arena_t arena;
+  if (!bytes || !bytes->s.size) return leat_ok_status();
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status =
+      leat_message_decode(&leat_pb_metadata_descriptor, bytes->s, &arena, NULL, &metadata);
+  leat_arena_deinitialize(&arena);
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
+  return leat_status_annotate(status, "Could not parse the 'metadata' attribute.");
+}
+
 leat_status_t leat_element_spec_of_attrs(leat_kernel_creation_t* c, const char* types_name,
                                          leat_element_spec_t** out_spec) {
   const leat_attr_value_t *types, *shapes;
   leat_element_spec_t* s;
+  LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, NULL));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, types_name, &types));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "output_shapes", &shapes));
   if (shapes->count && types->count != shapes->count) {

@@ -34,6 +34,10 @@ LEAT_MUST_USE leat_status_t leat_element_spec_of_scalar(int dtype, leat_element_
 LEAT_MUST_USE leat_status_t leat_element_spec_of_attrs(leat_kernel_creation_t* c,
                                                        const char* types_name,
                                                        leat_element_spec_t** out_spec);
+// INVALID_ARGUMENT where the node has an attribute "metadata" that is no encoded message; it serves
+// no other purpose. The |create| of kernels that read nothing else; leat_element_spec_of_attrs
+// calls it too.
+LEAT_MUST_USE leat_status_t leat_element_metadata_create(leat_kernel_creation_t* c, void* state);
 // Makes the spec that the elements of both |a| and |b| satisfy. INVALID_ARGUMENT when their types
 // differ.
 LEAT_MUST_USE leat_status_t leat_element_spec_common(const leat_element_spec_t* a,

@@ -1,7 +1,7 @@
 // Kernels of the datasets whose elements are scalar strings read from files: the lines of text
 // files, the records of TFRecord files (formats/record/record.h), and records of a fixed length.
 // The files are read one after the other, as a stream through the library's file system; each may
-// be compressed with ZLIB or GZIP.
+// be compressed with ZLIB or GZIP, records also with Snappy.
 //
 // The kinds differ in one function, read_t: it opens the file when none is open and gives the next
 // record. files_next does the rest. At the end of a file it closes it and goes to the next one.
@@ -10,6 +10,7 @@
 // as a file that does not exist, is reported again by every call.
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/string_builder.h"
 #include "formats/record/byte_reader.h"
 #include "formats/record/compression.h"
@@ -242,8 +243,8 @@ leat_status_t leat_dataset_check_compression(leat_kernel_context_t* c,
   return leat_kernel_invalid(c, "Unsupported compression_type.");
 }
 
-static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_t compression,
-                                     int buffer_input, int64_t least_buffer_size) {
+static leat_status_t check_arguments(leat_kernel_context_t* c, int buffer_input,
+                                     int64_t least_buffer_size) {
   int64_t buffer_size;
   if (leat_kernel_input(c, 0)->shape.rank > 1) {
     return leat_kernel_invalid(c, "`filenames` must be a scalar or a vector.");
@@ -253,7 +254,18 @@ static leat_status_t check_arguments(leat_kernel_context_t* c, leat_string_view_
     return leat_kernel_invalid(c, "`buffer_size` must be >= %lld (0 == default)",
                                (long long)least_buffer_size);
   }
-  return leat_dataset_check_compression(c, compression);
+  return leat_ok_status();
+}
+
+// As in TensorFlow, records are read as they are where the name of the compression is unknown.
+static leat_string_view_t record_compression(leat_string_view_t name) {
+  leat_compression_t compression;
+  if (leat_compression_from_name(name, &compression) || leat_string_view_equals(name, "SNAPPY")) {
+    return name;
+  }
+  leat_log(LEAT_LOG_WARNING, "Unsupported compression_type: %.*s. No compression will be used.",
+           LEAT_SV_ARG(name));
+  return (leat_string_view_t){0};
 }
 
 // Makes the dataset. |offsets_input| is the input with the files' offsets; negative: each file is
@@ -285,8 +297,13 @@ static leat_status_t make_compressed(leat_kernel_context_t* c, const leat_datase
                                      int offsets_input) {
   leat_string_view_t compression;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 1, "compression_type", &compression));
-  int64_t least = kind == &kRecords ? LEAT_DATASET_AUTOTUNE : 0;
-  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 2, least));
+  if (kind == &kRecords) {
+    compression = record_compression(compression);
+    LEAT_RETURN_IF_ERROR(check_arguments(c, 2, LEAT_DATASET_AUTOTUNE));
+  } else {
+    LEAT_RETURN_IF_ERROR(check_arguments(c, 2, 0));
+    LEAT_RETURN_IF_ERROR(leat_dataset_check_compression(c, compression));
+  }
   return make(c, kind, compression, offsets_input, &(files_t){0});
 }
 
@@ -315,7 +332,8 @@ static leat_status_t fixed__cpu(leat_kernel_context_t* c) {
   if (leat_kernel_input_count(c) > 5) {
     LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 5, "compression_type", &compression));
   }
-  LEAT_RETURN_IF_ERROR(check_arguments(c, compression, 4, 0));
+  LEAT_RETURN_IF_ERROR(check_arguments(c, 4, 0));
+  LEAT_RETURN_IF_ERROR(leat_dataset_check_compression(c, compression));
   int64_t sum;
   if (options.header_bytes < 0) return leat_kernel_invalid(c, "`header_bytes` must be >= 0");
   if (options.record_bytes <= 0) return leat_kernel_invalid(c, "`record_bytes` must be > 0");
@@ -327,8 +345,7 @@ static leat_status_t fixed__cpu(leat_kernel_context_t* c) {
   return make(c, &kFixedRecords, compression, -1, &options);
 }
 
-#define KERNEL(name, how) \
-  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define KERNEL(name, how) LEAT_DATASET_KERNEL(name, how##__cpu)
 
 const leat_kernel_row_t leat_file_dataset_kernels_cpu[] = {
     KERNEL("TextLineDataset", lines),

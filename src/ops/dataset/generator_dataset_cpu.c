@@ -45,12 +45,14 @@ static const generator_t* dataset_of(const generator_iterator_t* it) {
 }
 
 // Prepares calls of a function with the state, but for init_func, and what it captured.
-static leat_status_t prepare(const generator_t* generator, role_t role, int return_count,
+static leat_status_t prepare(const generator_iterator_t* it, role_t role, int return_count,
                              leat_application_t* out_application) {
+  const generator_t* generator = dataset_of(it);
   const int state = role == INIT ? 0 : generator->state_count;
   const leat_tensor_t* captured = generator->base.tensors;
   for (int i = 0; i < (int)role; ++i) captured += generator->captured[i];
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(state, generator->captured[role], return_count,
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(it->base.draw_counts, state,
+                                                   generator->captured[role], return_count,
                                                    out_application));
   for (int i = 0; i < generator->captured[role]; ++i) {
     out_application->arguments[state + i] = captured[i];
@@ -66,10 +68,10 @@ static leat_status_t generator_start(leat_iterator_t* self) {
   LEAT_RETURN_IF_ERROR(
       LEAT_ALLOCATE(leat_allocator_system(), (size_t)generator->state_count + 1, &it->state));
   for (role_t role = INIT; role < ROLES; ++role) {
-    LEAT_RETURN_IF_ERROR(prepare(generator, role, returns[role], &it->calls[role]));
+    LEAT_RETURN_IF_ERROR(prepare(it, role, returns[role], &it->calls[role]));
   }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &it->finalization));
-  return prepare(generator, FINALIZE, generator->final_count, &it->finalization->application);
+  return prepare(it, FINALIZE, generator->final_count, &it->finalization->application);
 }
 
 // ---- Finalization -------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ static leat_status_t prepare_call(groups_iterator_t* it, role_t role, int elemen
                                   const leat_tensor_t* captured) {
   const groups_t* dataset = (const groups_t*)it->base.dataset;
   leat_application_t* call = &it->calls[role];
-  LEAT_RETURN_IF_ERROR(
-      leat_application_initialize(element_count, dataset->captured[role], 1, call));
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(it->base.draw_counts, element_count,
+                                                   dataset->captured[role], 1, call));
   for (int i = 0; i < dataset->captured[role]; ++i)
     call->arguments[element_count + i] = captured[i];
   return leat_ok_status();

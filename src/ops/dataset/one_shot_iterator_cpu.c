@@ -101,7 +101,7 @@ static leat_status_t begin_making(leat_kernel_context_t* c, leat_kernel_done_fn_
                                   leat_iterator_resource_t* resource, making_t** out_making) {
   making_t* making;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &making));
-  leat_status_t status = leat_application_initialize(0, 0, 1, &making->application);
+  leat_status_t status = leat_application_initialize(NULL, 0, 0, 1, &making->application);
   if (status) {
     leat_allocator_free(leat_allocator_system(), making);
     return status;

@@ -52,6 +52,7 @@ static leat_status_t read_order(leat_string_view_t message, leat_dataset_order_t
 
 static leat_status_t options_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t message;
+  LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, state));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "serialized_options", &message));
   return read_order(message, state);
 }

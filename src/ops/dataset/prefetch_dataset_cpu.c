@@ -88,6 +88,6 @@ static leat_status_t prefetch__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_prefetch_dataset_kernels_cpu[] = {
-    {.op = "PrefetchDataset", .device_type = "CPU", .compute = prefetch__cpu},
+    LEAT_DATASET_KERNEL("PrefetchDataset", prefetch__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -53,7 +53,8 @@ bool leat_pull_was_stopped(leat_status_t status) {
 
 // ---- Calls of functions -------------------------------------------------------------------------
 
-leat_status_t leat_application_initialize(int element_count, int captured_count, int return_count,
+leat_status_t leat_application_initialize(leat_draw_counts_t* draw_counts, int element_count,
+                                          int captured_count, int return_count,
                                           leat_application_t* out_application) {
   *out_application = (leat_application_t){.element_count = element_count};
   int arguments = element_count + captured_count;
@@ -64,7 +65,9 @@ leat_status_t leat_application_initialize(int element_count, int captured_count,
   out_application->call = (leat_function_call_t){.arguments = out_application->arguments,
                                                  .argument_count = arguments,
                                                  .returns = out_application->returns,
-                                                 .return_count = return_count};
+                                                 .return_count = return_count,
+                                                 .draw_counts = draw_counts};
+  leat_draw_counts_retain(draw_counts);
   return leat_ok_status();
 }
 
@@ -89,6 +92,7 @@ void leat_application_deinitialize(leat_application_t* application) {
   if (!application->arguments) return;
   leat_application_release(application);
   leat_status_free(application->status);
+  leat_draw_counts_release(application->call.draw_counts);
   leat_allocator_free(leat_allocator_system(), application->arguments);
 }
 

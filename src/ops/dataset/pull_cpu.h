@@ -14,6 +14,7 @@
 #ifndef LEAT_OPS_DATASET_PULL_CPU_H_
 #define LEAT_OPS_DATASET_PULL_CPU_H_
 
+#include "kernel/draw_counts.h"
 #include "kernel/function_runtime.h"
 
 // The answer of an iterator, or of a pull's step.
@@ -65,9 +66,11 @@ typedef struct leat_application_s {
   leat_tensor_t* returns;
 } leat_application_t;
 
-// Allocates the arguments and returns. The caller sets the captured arguments, behind the
-// element's.
-LEAT_MUST_USE leat_status_t leat_application_initialize(int element_count, int captured_count,
+// Allocates the arguments and returns. |draw_counts|, those of the iterator that calls, are
+// retained; NULL: random ops in the function go on. The caller sets the captured arguments, behind
+// the element's.
+LEAT_MUST_USE leat_status_t leat_application_initialize(leat_draw_counts_t* draw_counts,
+                                                        int element_count, int captured_count,
                                                         int return_count,
                                                         leat_application_t* out_application);
 void leat_application_deinitialize(leat_application_t* application);

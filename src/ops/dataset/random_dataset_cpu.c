@@ -129,13 +129,14 @@ static leat_status_t random_v2__cpu(leat_kernel_context_t* c) {
 }
 
 static leat_status_t random_v2_create(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, state));
   return leat_kernel_attr_bool(c, "rerandomize_each_iteration", state);
 }
 
 const leat_kernel_row_t leat_random_dataset_kernels_cpu[] = {
-    {.op = "RandomDataset", .device_type = "CPU", .compute = random__cpu},
-    {.op = "ExperimentalRandomDataset", .device_type = "CPU", .compute = random__cpu},
-    {.op = "SamplingDataset", .device_type = "CPU", .compute = sample__cpu},
+    LEAT_DATASET_KERNEL("RandomDataset", random__cpu),
+    LEAT_DATASET_KERNEL("ExperimentalRandomDataset", random__cpu),
+    LEAT_DATASET_KERNEL("SamplingDataset", sample__cpu),
     {.op = "RandomDatasetV2",
      .device_type = "CPU",
      .create = random_v2_create,

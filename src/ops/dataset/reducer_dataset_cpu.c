@@ -50,8 +50,9 @@ static leat_status_t reducer_start(leat_iterator_t* self) {
   const int returns[ROLES] = {1, state, state, self->dataset->spec->count};
   const leat_tensor_t* captured = self->dataset->tensors;
   for (role_t role = KEY; role < ROLES; ++role) {
-    LEAT_RETURN_IF_ERROR(leat_application_initialize(elements[role], reducer->captured[role],
-                                                     returns[role], &it->calls[role]));
+    LEAT_RETURN_IF_ERROR(leat_application_initialize(self->draw_counts, elements[role],
+                                                     reducer->captured[role], returns[role],
+                                                     &it->calls[role]));
     for (int i = 0; i < reducer->captured[role]; ++i) {
       it->calls[role].arguments[elements[role] + i] = *captured++;
     }

@@ -167,7 +167,8 @@ static leat_status_t prepare_call(leat_kernel_context_t* c, saving_t* s) {
   save_state_t* state = leat_kernel_state(c);
   const int components = s->iterator->dataset->spec->count;
   const int captured = leat_kernel_input_count(c) - 2;
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(components, captured, 1, &s->call));
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(s->iterator->draw_counts, components, captured,
+                                                   1, &s->call));
   for (int i = 0; i < captured; ++i) {
     s->call.arguments[components + i] = *leat_kernel_input(c, 2 + i);
   }

@@ -27,7 +27,8 @@ static leat_status_t scan_start(leat_iterator_t* self) {
   const leat_dataset_t* dataset = self->dataset;
   int state = ((const scan_t*)dataset)->state_count, captured = dataset->tensor_count - state;
   int element = state + self->input->dataset->spec->count, returns = state + dataset->spec->count;
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(element, captured, returns, &it->application));
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(self->draw_counts, element, captured, returns,
+                                                   &it->application));
   leat_element_share(dataset->tensors, it->application.arguments, state);
   for (int i = 0; i < captured; ++i) {
     it->application.arguments[element + i] = dataset->tensors[state + i];

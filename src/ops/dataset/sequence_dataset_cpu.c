@@ -163,6 +163,7 @@ static const leat_dataset_kind_t kShard = {.name = "Shard",
                                            .cardinality = shard_cardinality};
 
 static leat_status_t shard_create(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, state));
   return leat_kernel_attr_bool(c, "require_non_empty", state);
 }
 
@@ -441,8 +442,7 @@ static leat_status_t in_threads__cpu(leat_kernel_context_t* c) {
   return pass__cpu(c);
 }
 
-#define KERNEL(name, how) \
-  { .op = name, .device_type = "CPU", .compute = how##__cpu }
+#define KERNEL(name, how) LEAT_DATASET_KERNEL(name, how##__cpu)
 #define THREADS(name)                                                   \
   LEAT_CPU_KERNEL(name, NULL, leat_handle_t, threads_create, threads__cpu, \
                   .destroy = threads_state_destroy)

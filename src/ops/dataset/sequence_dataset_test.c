@@ -126,6 +126,51 @@ static void datasets_stand_on_each_other_up_to_a_limit(void** state) {
   pipeline_close(&p);
 }
 
+// A dataset of |op| over |inputs| whose attribute "metadata" is |bytes|.
+static leat_output_t described(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                               leat_string_view_t bytes) {
+  const int32_t types[] = {LEAT_DTYPE_INT64};
+  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
+  return leat_build(
+      &p->b, op, inputs,
+      LEAT_ATTRS({LEAT_SV("output_types"),
+                  {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = types}},
+                 {LEAT_SV("output_shapes"),
+                  {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
+                 LEAT_STRING("metadata", bytes)));
+}
+
+static void metadata_is_a_message(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t input = pipeline_range(&p, 0, 2), number = pipeline_number(&p, 1);
+  const struct {
+    const char* op;
+    leat_outputs_t inputs;
+  } kCases[] = {
+      {"TakeDataset", LEAT_INPUTS(input, number)},
+      {"ShardDataset", LEAT_INPUTS(input, number, pipeline_number(&p, 0))},
+      {"PrefetchDataset", LEAT_INPUTS(input, number)},
+      {"ShuffleDataset", LEAT_INPUTS(input, number, number, number)},
+      {"CacheDataset", LEAT_INPUTS(input, pipeline_text(&p, ""))},
+      {"UniqueDataset", LEAT_INPUTS(input)},
+      {"RangeDataset", LEAT_INPUTS(number, number, number)},
+      {"RandomDataset", LEAT_INPUTS(number, number)},
+      {"BatchDataset", LEAT_INPUTS(input, number)},
+      {"WindowDataset", LEAT_INPUTS(input, number, number, number, pipeline_bool(&p, true))},
+  };
+  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
+    leat_tensor_t dataset;
+    leat_output_t named =
+        described(&p, kCases[i].op, kCases[i].inputs, LEAT_SV("\x0a\x04name\x10\x01"));
+    LEAT_EXPECT_OK(pipeline_fetch(&p, named, &dataset));
+    leat_tensor_release(&dataset);
+    pipeline_expect_failure(&p, described(&p, kCases[i].op, kCases[i].inputs, LEAT_SV("VALID")),
+                            LEAT_INVALID_ARGUMENT);
+  }
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_and_repetitions),
@@ -134,6 +179,7 @@ int main(void) {
       cmocka_unit_test(shuffling_is_tensorflows),
       cmocka_unit_test(a_cache_is_read_from_the_second_pass_on),
       cmocka_unit_test(only_the_first_of_like_elements_is_given),
+      cmocka_unit_test(metadata_is_a_message),
       cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,12 +245,13 @@ static leat_status_t shuffle_and_repeat_v2__cpu(leat_kernel_context_t* c) {
 }
 
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, state));
   return leat_kernel_attr_bool(c, "reshuffle_each_iteration", state);
 }
 
 static leat_status_t create_reshuffling(leat_kernel_creation_t* c, void* state) {
   *(bool*)state = true;
-  return leat_ok_status();
+  return leat_element_metadata_create(c, state);
 }
 
 #define KERNEL(name, make_state, how)                       \

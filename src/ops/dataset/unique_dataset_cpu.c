@@ -111,7 +111,7 @@ static leat_status_t unique__cpu(leat_kernel_context_t* c) {
 }
 
 const leat_kernel_row_t leat_unique_dataset_kernels_cpu[] = {
-    {.op = "UniqueDataset", .device_type = "CPU", .compute = unique__cpu},
-    {.op = "ExperimentalUniqueDataset", .device_type = "CPU", .compute = unique__cpu},
+    LEAT_DATASET_KERNEL("UniqueDataset", unique__cpu),
+    LEAT_DATASET_KERNEL("ExperimentalUniqueDataset", unique__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -433,12 +433,12 @@ static leat_status_t unbatch__cpu(leat_kernel_context_t* c) {
                   parts__cpu, .destroy = leat_element_spec_state_destroy)
 
 const leat_kernel_row_t leat_window_dataset_kernels_cpu[] = {
-    {.op = "WindowDataset", .device_type = "CPU", .compute = windows__cpu},
+    LEAT_DATASET_KERNEL("WindowDataset", windows__cpu),
     LEAT_CPU_KERNEL("WindowOp", NULL, leat_element_spec_state_t, leat_element_spec_state_create,
                     window__cpu, .destroy = leat_element_spec_state_destroy),
     PARTS("RebatchDataset"),
     PARTS("ExperimentalRebatchDataset"),
-    {.op = "UnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
-    {.op = "ExperimentalUnbatchDataset", .device_type = "CPU", .compute = unbatch__cpu},
+    LEAT_DATASET_KERNEL("UnbatchDataset", unbatch__cpu),
+    LEAT_DATASET_KERNEL("ExperimentalUnbatchDataset", unbatch__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -275,7 +275,8 @@ static leat_status_t sample__cpu(leat_kernel_context_t* c) {
   box_t box;
   LEAT_RETURN_IF_ERROR(read_scene(c, &scene));
   if (s->generator) {
-    philox = leat_generator_reserve(s->generator, (uint64_t)s->max_attempts);
+    LEAT_RETURN_IF_ERROR(
+        leat_generator_reserve(c, s->generator, (uint64_t)s->max_attempts, &philox));
   } else {
     LEAT_RETURN_IF_ERROR(leat_stateless_from_seed(c, 3, &philox));
   }
@@ -307,7 +308,8 @@ static leat_status_t crop__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(
       c, 0, 3, (const int64_t[]){wanted[0], wanted[1], dims[2]}, &output));
   const leat_generator_state_t* state = leat_kernel_state(c);
-  leat_word_stream_t stream = {.philox = leat_generator_reserve(state->generator, 1)};
+  leat_word_stream_t stream = {0};
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, state->generator, 1, &stream.philox));
   const uint64_t column = leat_word_stream_next(&stream) % (uint64_t)(dims[1] - wanted[1] + 1);
   const uint64_t row = leat_word_stream_next(&stream) % (uint64_t)(dims[0] - wanted[0] + 1);
   const size_t item = (size_t)dims[2] * leat_dtype_size(image->dtype);

@@ -221,7 +221,9 @@ static leat_status_t parameterized__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_random_output(c, 0, &output));
   LEAT_RETURN_IF_ERROR(read_sets(c, &output->shape, &sets));
   uint64_t groups = (uint64_t)sets.count * 2 * MAX_ITERATIONS * ((uint64_t)sets.sample_count + 3);
-  return run_rows(c, &sets, leat_generator_reserve(state->generator, groups / 4), output);
+  leat_philox_t philox;
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, state->generator, groups / 4, &philox));
+  return run_rows(c, &sets, philox, output);
 }
 
 // ---- The stateless op: samples before the parameters' dimensions --------------------------------

@@ -287,8 +287,9 @@ static leat_status_t sample_some(leat_kernel_context_t* c, leat_tensor_t** outpu
   const int64_t* true_classes = classes->data;
   int64_t true_count = classes->shape.element_count, tries = 0;
   // TensorFlow's kernel reserves 2048 words, that is 512 groups, for each sample.
-  leat_word_stream_t stream = {
-      .philox = leat_generator_reserve(s->generator, (uint64_t)s->sampled_count * 512)};
+  leat_word_stream_t stream = {0};
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, s->generator, (uint64_t)s->sampled_count * 512,
+                                              &stream.philox));
   if (s->learned) leat_mutex_lock(&s->learned->mutex);
   leat_status_t status = sample(c, &stream, outputs[0]->data, &tries);
   if (!status) {

@@ -14,7 +14,7 @@ static leat_status_t run(leat_kernel_context_t* c, leat_random_fill_t* fill) {
     LEAT_RETURN_IF_ERROR(leat_random_bounds(c, 1, fill));
   }
   uint64_t samples = (uint64_t)output->shape.element_count * LEAT_RANDOM_RESERVED;
-  fill->philox = leat_generator_reserve(state->generator, samples);
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, state->generator, samples, &fill->philox));
   fill->dtype = output->dtype;
   leat_random_fill(c, fill, output->data, output->shape.element_count);
   return leat_ok_status();

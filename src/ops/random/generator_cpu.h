@@ -16,9 +16,12 @@ typedef struct leat_generator_s leat_generator_t;
 LEAT_MUST_USE leat_status_t leat_generator_open(leat_kernel_creation_t* c,
                                                 leat_generator_t** out_generator);
 void leat_generator_release(leat_generator_t* generator);  // NULL is allowed
-// Gives the generator as it is now, and moves it on by |samples| groups. May be called from any
-// thread.
-leat_philox_t leat_generator_reserve(leat_generator_t* generator, uint64_t samples);
+// Gives the generator as it is now, and moves it on by |samples| groups. Where the step of |c| runs
+// for an iterator, that is a seeded generator as the iterator has left it (kernel/draw_counts.h).
+// May be called from any thread.
+LEAT_MUST_USE leat_status_t leat_generator_reserve(const leat_kernel_context_t* c,
+                                                   leat_generator_t* generator, uint64_t samples,
+                                                   leat_philox_t* out_philox);
 
 // The state of kernels that need nothing but a generator, with its create and destroy functions.
 typedef struct leat_generator_state_s {

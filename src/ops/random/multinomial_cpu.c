@@ -129,7 +129,8 @@ static leat_status_t multinomial__cpu(leat_kernel_context_t* c) {
   // a multiple of four.
   uint64_t words = (uint64_t)(m.sample_count + 3) / 4 * 4 * 2;
   uint64_t rows = (uint64_t)leat_shape_dim(&m.logits->shape, 0);
-  m.philox = leat_generator_reserve(state->generator, rows * words * LEAT_RANDOM_RESERVED);
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, state->generator,
+                                              rows * words * LEAT_RANDOM_RESERVED, &m.philox));
   return run(c, &m);
 }
 

@@ -134,8 +134,9 @@ leat_status_t leat_sampler_compute(leat_kernel_context_t* c, leat_sample_fn_t sa
   LEAT_RETURN_IF_ERROR(allocate_output(c, parameter, &output));
   const uint64_t count = (uint64_t)output->shape.element_count;
   if (count == 0) return leat_ok_status();
-  const leat_philox_t philox =
-      leat_generator_reserve(state->generator, count * LEAT_RANDOM_RESERVED);
+  leat_philox_t philox;
+  LEAT_RETURN_IF_ERROR(
+      leat_generator_reserve(c, state->generator, count * LEAT_RANDOM_RESERVED, &philox));
   const leat_sampler_t sampler = make_sampler(philox, parameter, output, sample, cost_ns);
   leat_sampler_run(c, &sampler, output);
   return leat_ok_status();

@@ -92,7 +92,9 @@ static leat_status_t random_shuffle__cpu(leat_kernel_context_t* c) {
     return leat_ok_status();
   }
   uint64_t words = (uint64_t)leat_shape_dim(&input->shape, 0) - 1;
-  return shuffle(c, leat_generator_reserve(state->generator, (words + 3) / 4));
+  leat_philox_t philox;
+  LEAT_RETURN_IF_ERROR(leat_generator_reserve(c, state->generator, (words + 3) / 4, &philox));
+  return shuffle(c, philox);
 }
 
 static leat_status_t stateless_shuffle__cpu(leat_kernel_context_t* c) {

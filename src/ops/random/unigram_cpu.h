@@ -3,7 +3,8 @@
 // FixedUnigramCandidateSampler), or are counted while sampling goes on (learned:
 // LearnedUnigramCandidateSampler). The candidate samplers own or share them:
 //
-//   leat_word_stream_t stream = {.philox = leat_generator_reserve(generator, groups)};
+//   leat_word_stream_t stream = {0};
+//   ... leat_generator_reserve(c, generator, groups, &stream.philox) ...
 //   int64_t class = leat_fixed_unigrams_draw(unigrams, &stream);
 //
 // The words come from the op's generator in the order in which TensorFlow takes them, so that the
