@@ -19,8 +19,7 @@ typedef struct leat_pattern_s leat_pattern_t;
 
 // Compiles |text|, which is not needed afterwards; the caller frees |*out_pattern|, which is NULL
 // on failure. INVALID_ARGUMENT with RE2's words where RE2 refuses the pattern; UNIMPLEMENTED for
-// scripts (\p{Greek}; general categories such as \p{Lu} are there), bytes (\C), letters beyond
-// ASCII where case does not count, and groups more than 100 deep.
+// groups more than 1000 deep.
 LEAT_MUST_USE leat_status_t leat_pattern_create(leat_string_view_t text,
                                                 leat_pattern_t** out_pattern);
 void leat_pattern_free(leat_pattern_t* pattern);  // NULL is allowed

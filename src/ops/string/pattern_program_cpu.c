@@ -105,6 +105,7 @@ static leat_status_t emit(compiler_t* p, uint32_t number) {
   const leat_pattern_node_t node = p->tree->nodes[number];
   switch (node.kind) {
     case LEAT_PATTERN_CLASS: return add_step(p, LEAT_PATTERN_READ, node.a, node.b, NULL);
+    case LEAT_PATTERN_BYTE: return add_step(p, LEAT_PATTERN_READ_BYTE, 0, 0, NULL);
     case LEAT_PATTERN_PLACE: return add_step(p, LEAT_PATTERN_ASSERT, node.a, 0, NULL);
     case LEAT_PATTERN_EITHER: return emit_either(p, &node);
     case LEAT_PATTERN_REPEAT: return emit_repeat(p, &node);
@@ -158,6 +159,7 @@ static leat_status_t find_first(leat_pattern_t* pattern) {
     } else if (step->op == LEAT_PATTERN_SAVE || step->op == LEAT_PATTERN_ASSERT) {
       stack[waiting++] = at + 1;
     }
+    if (step->op == LEAT_PATTERN_READ_BYTE) memset(pattern->first, true, sizeof pattern->first);
     for (uint32_t i = 0; step->op == LEAT_PATTERN_READ && i < step->y; ++i) {
       leat_pattern_range_t range = pattern->ranges[step->x + i];
       memset(pattern->first + first_byte(range.first), true,
@@ -187,6 +189,7 @@ leat_status_t leat_pattern_create(leat_string_view_t text, leat_pattern_t** out_
   leat_status_t status = leat_pattern_parse(text, &tree);
   pattern->ranges = tree.ranges;
   pattern->group_count = tree.group_count;
+  pattern->by_bytes = tree.by_bytes;
   if (!status) status = compile(&(compiler_t){&tree, pattern});
   leat_allocator_free(leat_allocator_system(), tree.nodes);
   if (status) {

@@ -13,6 +13,7 @@
 
 typedef enum leat_pattern_kind_e {
   LEAT_PATTERN_CLASS,
+  LEAT_PATTERN_BYTE,
   LEAT_PATTERN_PLACE,
   LEAT_PATTERN_GROUP,
   LEAT_PATTERN_SEQUENCE,
@@ -33,6 +34,7 @@ typedef enum leat_pattern_place_e {
 
 // A node by its kind:
 //   CLASS     the characters of the ranges [a, a + b)
+//   BYTE      any byte, also one within a character
 //   PLACE     a: a leat_pattern_place_e
 //   GROUP     a: what is in it; least: its number, 0 for a group that is not remembered
 //   SEQUENCE, EITHER   a: the first child, the others by |next|
@@ -55,6 +57,7 @@ typedef struct leat_pattern_tree_s {
   size_t node_count, node_capacity, range_count, range_capacity;
   uint32_t root;
   int group_count;
+  bool by_bytes;  // a way to match may begin or end within a character
 } leat_pattern_tree_t;
 
 // Parses |text| into |out_tree|, which is zeroed; the caller frees its arrays, also on failure.
@@ -67,6 +70,7 @@ LEAT_MUST_USE leat_status_t leat_pattern_too_large(void);  // the error of a pat
 
 typedef enum leat_pattern_op_e {
   LEAT_PATTERN_READ,    // a character of the ranges [x, x + y), then the next step
+  LEAT_PATTERN_READ_BYTE,  // a byte, then the next step
   LEAT_PATTERN_SPLIT,   // goes on at x and, if that fails, at y
   LEAT_PATTERN_JUMP,    // goes on at x
   LEAT_PATTERN_SAVE,    // remembers where it is as at[x]
@@ -83,6 +87,7 @@ struct leat_pattern_s {
   leat_pattern_range_t* ranges;
   size_t step_count, step_capacity;
   int group_count;
+  bool by_bytes;
   // With |has_first|, a match is not empty, and its first byte is one of |first|.
   bool has_first, first[256];
 };

@@ -4,14 +4,23 @@
 // places that its way has remembered. A way that comes to a step second would match the same from
 // there on, and is dropped. When a way matches, those after it in the list are worse and dropped
 // too; those before it go on.
+//
+// Where the pattern reads single bytes, or matches between them (\C, \B), the ways go byte by byte.
+// A way that reads a character of several then keeps its place in the list while it passes over
+// them, with the count of those that are still to come.
 #include <string.h>
 
 #include "base/attributes.h"
 #include "ops/string/pattern_program_cpu.h"
 
+enum {
+  LEFT_UNIT = 1 << 20,  // more than a program has steps
+  MAX_LEFT = 3,
+};
+
 // The ways at one character.
 typedef struct ways_s {
-  uint32_t* steps;
+  uint32_t* steps;  // | LEFT_UNIT for each byte of its character that is still to come
   int64_t* places;  // of each way the matcher's slot_count
   size_t count;
 } ways_t;
@@ -104,6 +113,7 @@ static void add_way(leat_pattern_matcher_t* m, ways_t* ways, uint32_t step, size
         if (is_place(m->text, i->x, at)) m->stack[waiting++] = step + 1;
         break;
       case LEAT_PATTERN_READ:
+      case LEAT_PATTERN_READ_BYTE:
       case LEAT_PATTERN_MATCH:
         ways->steps[ways->count] = step;
         memcpy(ways->places + ways->count * m->slot_count, m->places,
@@ -127,23 +137,51 @@ static bool has_rune(const leat_pattern_t* pattern, const leat_pattern_step_t* s
   return false;
 }
 
-// Moves the ways at m->now, which are at byte |at|, over the character there into m->next. True
-// where one matches; then |out_at| receives its places.
-static bool advance(leat_pattern_matcher_t* m, size_t at, size_t size, uint32_t rune, bool whole,
+// Adds to m->next a way that has |left| more bytes of its character to pass over.
+static void pass_over(leat_pattern_matcher_t* m, uint32_t step, uint32_t left,
+                      const int64_t* places) {
+  uint64_t* seen = &m->seen[left * m->pattern->step_count + step];
+  if (*seen == m->list) return;
+  *seen = m->list;
+  memcpy(m->next.places + m->next.count * m->slot_count, places, m->slot_count * sizeof *places);
+  m->next.steps[m->next.count++] = step + left * LEFT_UNIT;
+}
+
+// What is at a byte of the text.
+typedef struct here_s {
+  uint32_t rune;  // LEAT_PATTERN_NO_CHARACTER
+  size_t size;    // of the character; 0 at the end
+  size_t pace;    // how far all ways go
+} here_t;
+
+// Moves the ways at m->now, which are at byte |at|, over what is there into m->next. True where one
+// matches; then |out_at| receives its places.
+static bool advance(leat_pattern_matcher_t* m, size_t at, here_t here, bool whole,
                     int64_t* out_at) {
   bool at_end = at == m->text.size;
   m->next.count = 0;
   m->list += 1;
   for (size_t i = 0; i < m->now.count; ++i) {
-    const leat_pattern_step_t* step = &m->pattern->steps[m->now.steps[i]];
+    uint32_t number = m->now.steps[i] % LEFT_UNIT, left = m->now.steps[i] / LEFT_UNIT;
+    const leat_pattern_step_t* step = &m->pattern->steps[number];
     const int64_t* places = m->now.places + i * m->slot_count;
-    if (step->op == LEAT_PATTERN_READ) {
-      if (at_end || !has_rune(m->pattern, step, rune)) continue;
-      memcpy(m->places, places, m->slot_count * sizeof *places);
-      add_way(m, &m->next, m->now.steps[i] + 1, at + size);
-    } else if (!whole || at_end) {
+    if (step->op == LEAT_PATTERN_MATCH) {
+      if (whole && !at_end) continue;
       memcpy(out_at, places, m->slot_count * sizeof *places);
       return true;
+    }
+    if (at_end) continue;
+    if (left) {
+      left -= 1;
+    } else if (step->op == LEAT_PATTERN_READ) {
+      if (!has_rune(m->pattern, step, here.rune)) continue;
+      left = (uint32_t)(here.size - here.pace);
+    }
+    if (left) {
+      pass_over(m, number, left, places);
+    } else {
+      memcpy(m->places, places, m->slot_count * sizeof *places);
+      add_way(m, &m->next, number + 1, at + here.pace);
     }
   }
   return false;
@@ -171,11 +209,12 @@ static leat_status_t search(leat_pattern_matcher_t* m, leat_string_view_t text, 
       memset(m->places, -1, m->slot_count * sizeof *m->places);
       add_way(m, &m->now, 0, at);
     }
-    uint32_t rune = LEAT_PATTERN_NO_CHARACTER;
-    size_t size = at < text.size ? leat_pattern_character(text, at, &rune) : 0;
+    here_t here = {LEAT_PATTERN_NO_CHARACTER, 0, 0};
+    if (at < text.size) here.size = leat_pattern_character(text, at, &here.rune);
+    here.pace = m->pattern->by_bytes && here.size ? 1 : here.size;
     size_t steps = m->now.count;
-    if (advance(m, at, size, rune, whole, out_at)) found = true;
-    if (size == 0 || (m->next.count == 0 && (found || whole))) {
+    if (advance(m, at, here, whole, out_at)) found = true;
+    if (here.size == 0 || (m->next.count == 0 && (found || whole))) {
       *out_found = found;
       return leat_ok_status();
     }
@@ -187,7 +226,7 @@ static leat_status_t search(leat_pattern_matcher_t* m, leat_string_view_t text, 
     ways_t swapped = m->now;
     m->now = m->next;
     m->next = swapped;
-    at += size;
+    at += here.pace;
   }
 }
 
@@ -207,17 +246,18 @@ leat_status_t leat_pattern_matcher_create(const leat_pattern_t* pattern, int gro
                                           leat_pattern_matcher_t** out_matcher) {
   leat_allocator_t* memory = leat_allocator_system();
   size_t count = pattern->step_count, slot_count = 2 * (size_t)group_count;
+  size_t way_count = pattern->by_bytes ? (1 + MAX_LEFT) * count : count;
   leat_pattern_matcher_t* m;
   *out_matcher = NULL;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(memory, 1, &m));
   m->pattern = pattern;
   m->pace = pace;
   m->slot_count = slot_count;
-  leat_status_t status = LEAT_ALLOCATE(memory, count, &m->seen);
-  if (!status) status = LEAT_ALLOCATE(memory, count, &m->now.steps);
-  if (!status) status = LEAT_ALLOCATE(memory, count * slot_count, &m->now.places);
-  if (!status) status = LEAT_ALLOCATE(memory, count, &m->next.steps);
-  if (!status) status = LEAT_ALLOCATE(memory, count * slot_count, &m->next.places);
+  leat_status_t status = LEAT_ALLOCATE(memory, way_count, &m->seen);
+  if (!status) status = LEAT_ALLOCATE(memory, way_count, &m->now.steps);
+  if (!status) status = LEAT_ALLOCATE(memory, way_count * slot_count, &m->now.places);
+  if (!status) status = LEAT_ALLOCATE(memory, way_count, &m->next.steps);
+  if (!status) status = LEAT_ALLOCATE(memory, way_count * slot_count, &m->next.places);
   if (!status) status = LEAT_ALLOCATE(memory, slot_count, &m->places);
   // A step is followed once for each list, and leaves at most two entries on the stack.
   if (!status) status = LEAT_ALLOCATE(memory, 2 * count + 1, &m->stack);

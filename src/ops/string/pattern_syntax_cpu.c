@@ -8,20 +8,15 @@
 // not left to the search: where it does not count, a letter becomes a class of its cases, which is
 // why all characters of the tree are classes. How deep groups are in each other, the product of
 // nested repetitions and the size of all classes are bounded, so that a short pattern takes neither
-// a deep stack nor much memory. What RE2 can do and this parser cannot is UNIMPLEMENTED, so that no
-// pattern is understood otherwise.
-#include <stdlib.h>
+// a deep stack nor much memory. Groups deeper than that are UNIMPLEMENTED, since RE2 has no limit.
 #include <string.h>
 
 #include "base/checked.h"
-#include "ops/string/pattern_program_cpu.h"
-#include "ops/string/unicode_category_cpu.h"
+#include "ops/string/pattern_class_cpu.h"
 
 enum {
   MAX_REPEAT = 1000,  // RE2's limit, also for the product of nested repetitions
-  MAX_DEPTH = 100,    // of groups
-  MAX_RANGES = 1 << 18,
-  LAST_RUNE = 0x10ffff,
+  MAX_DEPTH = 1000,   // of groups
 };
 
 typedef struct flags_s {
@@ -94,69 +89,11 @@ static leat_status_t add_parent(parser_t* p, leat_pattern_kind_e kind, uint32_t*
 // A class in the making is at the end of the pattern's ranges.
 
 static leat_status_t add_range(parser_t* p, uint32_t first, uint32_t last) {
-  leat_pattern_tree_t* tree = p->tree;
-  if (tree->range_count >= MAX_RANGES) return leat_pattern_too_large();
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), tree->range_count + 1, &tree->ranges,
-                                 &tree->range_capacity));
-  tree->ranges[tree->range_count++] = (leat_pattern_range_t){first, last};
-  return leat_ok_status();
-}
-
-// Adds the other case of the letters from |first| to |last|, where case does not count.
-static leat_status_t add_folded(parser_t* p, uint32_t first, uint32_t last) {
-  LEAT_RETURN_IF_ERROR(add_range(p, first, last));
-  if (!p->flags.no_case) return leat_ok_status();
-  if (last >= 128 && last < LAST_RUNE) return beyond("Letters beyond ASCII without case");
-  for (uint32_t c = 'a'; c <= 'z'; ++c) {
-    if (c >= first && c <= last) LEAT_RETURN_IF_ERROR(add_range(p, c - 32, c - 32));
-    if (c - 32 >= first && c - 32 <= last) LEAT_RETURN_IF_ERROR(add_range(p, c, c));
-    bool has_letter = (c >= first && c <= last) || (c - 32 >= first && c - 32 <= last);
-    // Unicode's long s and the Kelvin sign are other cases of s and k.
-    if (has_letter && c == 's') LEAT_RETURN_IF_ERROR(add_range(p, 0x17f, 0x17f));
-    if (has_letter && c == 'k') LEAT_RETURN_IF_ERROR(add_range(p, 0x212a, 0x212a));
-  }
-  return leat_ok_status();
-}
-
-static int order_of_ranges(const void* a, const void* b) {
-  uint32_t x = ((const leat_pattern_range_t*)a)->first, y = ((const leat_pattern_range_t*)b)->first;
-  return x < y ? -1 : x > y;
-}
-
-// Puts the ranges from |begin| on into order and joins those that meet.
-static void sort_ranges(leat_pattern_tree_t* tree, size_t begin) {
-  size_t count = tree->range_count - begin, kept = 0;
-  if (count < 2) return;
-  leat_pattern_range_t* ranges = tree->ranges + begin;
-  qsort(ranges, count, sizeof *ranges, order_of_ranges);
-  for (size_t i = 1; i < count; ++i) {
-    if (ranges[i].first <= ranges[kept].last + 1) {
-      ranges[kept].last = LEAT_MAX(ranges[kept].last, ranges[i].last);
-    } else {
-      ranges[++kept] = ranges[i];
-    }
-  }
-  tree->range_count = begin + kept + 1;
-}
-
-// Replaces the class from |begin| on, which is in order, by all characters that it has not.
-static leat_status_t negate(parser_t* p, size_t begin) {
-  size_t end = p->tree->range_count, kept = begin;
-  uint32_t next = 0;
-  for (size_t i = begin; i < end; ++i) {
-    leat_pattern_range_t range = p->tree->ranges[i];
-    if (range.first > next) {
-      p->tree->ranges[kept++] = (leat_pattern_range_t){next, range.first - 1};
-    }
-    next = range.last + 1;
-  }
-  p->tree->range_count = kept;
-  return next <= LAST_RUNE ? add_range(p, next, LAST_RUNE) : leat_ok_status();
+  return leat_pattern_add_range(p->tree, first, last, p->flags.no_case);
 }
 
 static leat_status_t end_class(parser_t* p, size_t begin, bool negated, uint32_t* out_node) {
-  sort_ranges(p->tree, begin);
-  if (negated) LEAT_RETURN_IF_ERROR(negate(p, begin));
+  LEAT_RETURN_IF_ERROR(leat_pattern_end_set(p->tree, begin, negated));
   return add_node(p, (leat_pattern_node_t){.kind = LEAT_PATTERN_CLASS, .a = (uint32_t)begin,
                                            .b = (uint32_t)(p->tree->range_count - begin)},
                   out_node);
@@ -164,7 +101,7 @@ static leat_status_t end_class(parser_t* p, size_t begin, bool negated, uint32_t
 
 static leat_status_t add_character(parser_t* p, uint32_t rune, uint32_t* out_node) {
   size_t begin = p->tree->range_count;
-  LEAT_RETURN_IF_ERROR(add_folded(p, rune, rune));
+  LEAT_RETURN_IF_ERROR(add_range(p, rune, rune));
   return end_class(p, begin, false, out_node);
 }
 
@@ -172,10 +109,9 @@ static leat_status_t add_character(parser_t* p, uint32_t rune, uint32_t* out_nod
 static leat_status_t add_pairs(parser_t* p, const char* pairs, bool negated) {
   size_t begin = p->tree->range_count;
   for (; *pairs; pairs += 2) {
-    LEAT_RETURN_IF_ERROR(add_folded(p, (unsigned char)pairs[0], (unsigned char)pairs[1]));
+    LEAT_RETURN_IF_ERROR(add_range(p, (unsigned char)pairs[0], (unsigned char)pairs[1]));
   }
-  sort_ranges(p->tree, begin);
-  return negated ? negate(p, begin) : leat_ok_status();
+  return leat_pattern_end_set(p->tree, begin, negated);
 }
 
 // The class that \d, \w or \s stands for, as pairs; NULL for other letters.
@@ -230,8 +166,7 @@ static leat_status_t read_named_class(parser_t* p) {
     bool has_nul = kNames[i].pairs[0] == 1;  // ascii and cntrl have it, but pairs end at a NUL
     if (has_nul) LEAT_RETURN_IF_ERROR(add_range(p, 0, 0));
     LEAT_RETURN_IF_ERROR(add_pairs(p, kNames[i].pairs, false));
-    sort_ranges(p->tree, begin);
-    return negated ? negate(p, begin) : leat_ok_status();
+    return leat_pattern_end_set(p->tree, begin, negated);
   }
   while (!take(p, ":]")) p->at += 1;
   return invalid(p, "invalid character class range", name);
@@ -247,11 +182,11 @@ static leat_status_t read_rune(parser_t* p, uint32_t* out_rune) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
 }
 
-// Adds the class of Unicode, as in \p{Lu}, \pL or \P{^Lu}, whose "p" or "P" is at p->at.
+// Adds the class of Unicode, as in \p{Lu}, \pL or \P{^Greek}, whose "p" or "P" is at p->at.
 static leat_status_t read_unicode_class(parser_t* p) {
   size_t begin = p->at - 1, set = p->tree->range_count;
-  bool negated = next_is(p, 'P');
-  uint32_t letter, first, last;
+  bool negated = next_is(p, 'P'), known = false;
+  uint32_t letter;
   p->at += 1;
   bool braces = take(p, "{");
   if (braces && take(p, "^")) negated = !negated;
@@ -259,40 +194,55 @@ static leat_status_t read_unicode_class(parser_t* p) {
   if (!braces && has_more(p)) LEAT_RETURN_IF_ERROR(read_rune(p, &letter));
   while (braces && has_more(p) && !next_is(p, '}')) p->at += 1;
   leat_string_view_t text = leat_string_view_make(p->pattern.data + name, p->at - name);
-  bool is_any = leat_string_view_equals(text, "Any");
-  uint32_t categories = leat_unicode_categories(text);
   bool right = !braces || take(p, "}");
-  if (!right || text.size == 0 || (!braces && categories == 0)) {
-    return invalid(p, "invalid character class range", begin);
+  if (right) {
+    LEAT_RETURN_IF_ERROR(leat_pattern_add_unicode(p->tree, text, p->flags.no_case, &known));
   }
-  if (!is_any && categories == 0) return beyond("Classes of Unicode but general categories");
-  if (!is_any && p->flags.no_case) return beyond("Classes of Unicode without case");
-  if (is_any) LEAT_RETURN_IF_ERROR(add_range(p, 0, LAST_RUNE));
-  for (last = 0; categories && leat_unicode_next_run(categories, last, &first, &last); ++last) {
-    LEAT_RETURN_IF_ERROR(add_range(p, first, last));
-  }
-  sort_ranges(p->tree, set);
-  return negated ? negate(p, set) : leat_ok_status();
+  return known ? leat_pattern_end_set(p->tree, set, negated)
+               : invalid(p, "invalid character class range", begin);
 }
 
 static bool at_unicode_class(const parser_t* p) { return next_is(p, 'p') || next_is(p, 'P'); }
 
 // The value of a digit, up to hexadecimal; 99 for other characters.
-static uint32_t digit_of(char c) {
-  if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+static uint32_t digit_of(uint32_t c) {
+  if (c >= '0' && c <= '9') return c - '0';
   c |= 32;
-  return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10) : 99;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
 // Reads up to |limit| digits; |out_count| is how many there were.
 static uint32_t read_number(parser_t* p, uint32_t base, int limit, int* out_count) {
   uint32_t value = 0;
   for (*out_count = 0; *out_count < limit && has_more(p); ++*out_count, ++p->at) {
-    uint32_t digit = digit_of(p->pattern.data[p->at]);
+    uint32_t digit = digit_of((unsigned char)p->pattern.data[p->at]);
     if (digit >= base) break;
     if (value < 1 << 24) value = value * base + digit;
   }
   return value;
+}
+
+// Reads "41" or "{41}" behind "\x". Where it is wrong, p->at is behind what RE2 quotes of it.
+static leat_status_t read_hexadecimal(parser_t* p, uint32_t* out_rune, bool* out_right) {
+  const bool braces = take(p, "{");
+  bool all_digits = true;
+  *out_right = false;
+  *out_rune = 0;
+  if (braces && !has_more(p)) return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
+  for (int count = 0; has_more(p) && !*out_right; ++count) {
+    uint32_t c;
+    LEAT_RETURN_IF_ERROR(read_rune(p, &c));
+    const uint32_t digit = digit_of(c);
+    *out_right = braces && c == '}' && count > 0;
+    if (braces && (digit >= 16 || *out_rune * 16 + digit > LEAT_PATTERN_LAST_RUNE)) break;
+    all_digits = all_digits && digit < 16;
+    *out_rune = *out_rune * 16 + digit;
+    if (!braces && count == 1) {
+      *out_right = all_digits;
+      break;
+    }
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t trailing_backslash(void) {
@@ -315,12 +265,8 @@ static leat_status_t read_escape(parser_t* p, uint32_t* out_rune) {
   } else if (c >= '0' && c <= '7') {
     *out_rune = read_number(p, 8, 3, &count);
     right = c == '0' || count > 1;  // else it is a reference to a group, which RE2 has not
-  } else if (take(p, "x{")) {
-    *out_rune = read_number(p, 16, 8, &count);
-    right = count > 0 && *out_rune <= LAST_RUNE && take(p, "}");
   } else if (take(p, "x")) {
-    *out_rune = read_number(p, 16, 2, &count);
-    right = count == 2;
+    LEAT_RETURN_IF_ERROR(read_hexadecimal(p, out_rune, &right));
   } else {
     LEAT_RETURN_IF_ERROR(read_rune(p, out_rune));
   }
@@ -339,9 +285,13 @@ static leat_status_t read_escaped_atom(parser_t* p, uint32_t* out_node) {
   uint32_t rune;
   if (place) {
     p->at += 1;
+    if (c == 'B') p->tree->by_bytes = true;
     return add_place(p, kPlaces[place - kLetters], out_node);
   }
-  if (c == 'C') return beyond("Single bytes");
+  if (take(p, "C")) {
+    p->tree->by_bytes = true;
+    return add_node(p, (leat_pattern_node_t){.kind = LEAT_PATTERN_BYTE}, out_node);
+  }
   if (at_unicode_class(p)) {
     LEAT_RETURN_IF_ERROR(read_unicode_class(p));
     return end_class(p, begin, false, out_node);
@@ -373,7 +323,7 @@ static leat_status_t read_range(parser_t* p) {
     LEAT_RETURN_IF_ERROR(read_member(p, &last));
     if (last < first) return invalid(p, "invalid character class range", begin);
   }
-  return add_folded(p, first, last);
+  return add_range(p, first, last);
 }
 
 // Reads a class; p->at is after its "[".
@@ -403,38 +353,61 @@ static leat_status_t read_bracket(parser_t* p, uint32_t* out_node) {
 
 static leat_status_t read_alternatives(parser_t* p, uint32_t* out_node);
 
-static const char kNoArgument[] = "no argument for repetition operator";
+typedef struct operator_s {
+  int32_t least, most;  // most -1: any number
+  bool lazy;
+} operator_t;
 
 // Reads "{2}", "{2,}" or "{2,5}" at p->at; false where there is none: then "{" stands for itself.
-static bool read_counts(parser_t* p, int32_t* out_least, int32_t* out_most) {
+static bool read_counts(parser_t* p, operator_t* out) {
   size_t begin = p->at;
   int count;
   p->at += 1;
-  *out_least = *out_most = (int32_t)read_number(p, 10, 9, &count);
+  out->least = out->most = (int32_t)read_number(p, 10, 9, &count);
   bool right = count > 0;
   if (right && take(p, ",")) {
-    *out_most = (int32_t)read_number(p, 10, 9, &count);
-    if (count == 0) *out_most = -1;
+    out->most = (int32_t)read_number(p, 10, 9, &count);
+    if (count == 0) out->most = -1;
   }
   right = right && take(p, "}");
   if (!right) p->at = begin;
   return right;
 }
 
-static bool read_operator(parser_t* p, int32_t* out_least, int32_t* out_most) {
-  *out_least = 0;
-  *out_most = -1;
-  if (take(p, "*")) return true;
-  if (take(p, "+")) return (*out_least = 1) != 0;
-  if (take(p, "?")) return (*out_most = 1) != 0;
-  return next_is(p, '{') && read_counts(p, out_least, out_most);
+static bool read_operator(parser_t* p, operator_t* out) {
+  *out = (operator_t){.least = 0, .most = -1};
+  if (take(p, "+")) {
+    out->least = 1;
+  } else if (take(p, "?")) {
+    out->most = 1;
+  } else if (next_is(p, '{')) {
+    if (!read_counts(p, out)) return false;
+  } else if (!take(p, "*")) {
+    return false;
+  }
+  out->lazy = take(p, "?") != p->flags.lazy;
+  return true;
+}
+
+// Whether the operator can repeat something in which |product| repetitions are in each other.
+static bool has_right_size(const operator_t* operator, int64_t product) {
+  product *= LEAT_MAX(LEAT_MAX(operator->least, operator->most), 1);
+  return product <= MAX_REPEAT && (operator->most < 0 || operator->most >= operator->least);
+}
+
+// The operator from |begin| to p->at has nothing to repeat.
+static leat_status_t no_argument(const parser_t* p, const operator_t* operator, size_t begin) {
+  return invalid(p, has_right_size(operator, 1) ? "no argument for repetition operator"
+                                                : "invalid repetition size",
+                 begin);
 }
 
 // Reads flags "is-m" after the "(?" at |begin|, and the ":" or ")" after them.
 static leat_status_t read_flags(parser_t* p, size_t begin, flags_t* out_flags) {
   bool value = true, is_last = true;  // is_last: the flags may end here
   while (has_more(p)) {
-    char c = p->pattern.data[p->at++];
+    uint32_t c;
+    LEAT_RETURN_IF_ERROR(read_rune(p, &c));
     bool* flag = c == 'i'   ? &out_flags->no_case
                  : c == 'm' ? &out_flags->lines
                  : c == 's' ? &out_flags->newlines
@@ -458,32 +431,29 @@ static leat_status_t read_flags(parser_t* p, size_t begin, flags_t* out_flags) {
 static leat_status_t read_name(parser_t* p, size_t begin) {
   size_t name = p->at;
   bool right = true;
-  for (; has_more(p) && !next_is(p, '>'); ++p->at) {
-    right = right && (is_letter(p->pattern.data[p->at]) || next_is(p, '_'));
+  while (has_more(p) && !next_is(p, '>')) {
+    uint32_t letter;
+    LEAT_RETURN_IF_ERROR(read_rune(p, &letter));
+    right = right && leat_pattern_is_in_name(letter);
   }
   right = right && p->at > name;
   return take(p, ">") && right ? leat_ok_status()
                                : invalid(p, "invalid named capture group", begin);
 }
 
-// Reads a group; p->at is after its "(". Flags in it hold up to its end, those of a "(?i)" up to
-// the end of the group around.
+// Reads a group; p->at is after its "(". Flags in it hold up to its end, those of a "(?i)", which
+// is no node, up to the end of the group around.
 static leat_status_t read_group(parser_t* p, uint32_t* out_node) {
   size_t begin = p->at - 1;
   flags_t outer = p->flags;
   int32_t number = 0;
-  if (take(p, "?P<") || take(p, "?<")) {
+  if (p->pattern.size - begin > 4 && take(p, "?P<")) {
     LEAT_RETURN_IF_ERROR(read_name(p, begin));
     number = ++p->tree->group_count;
   } else if (take(p, "?")) {
     LEAT_RETURN_IF_ERROR(read_flags(p, begin, &p->flags));
-    if (p->pattern.data[p->at - 1] == ')') {
-      int32_t unused;
-      LEAT_RETURN_IF_ERROR(add_parent(p, LEAT_PATTERN_SEQUENCE, out_node));
-      begin = p->at;
-      return read_operator(p, &unused, &unused) ? invalid(p, kNoArgument, begin)
-                                                : leat_ok_status();
-    }
+    *out_node = LEAT_PATTERN_NONE;
+    if (p->pattern.data[p->at - 1] == ')') return leat_ok_status();
   } else {
     number = ++p->tree->group_count;
   }
@@ -505,9 +475,8 @@ static leat_status_t read_atom(parser_t* p, uint32_t* out_node) {
   if (take(p, "[")) return read_bracket(p, out_node);
   if (take(p, "(")) return read_group(p, out_node);
   if (take(p, ".")) {
-    LEAT_RETURN_IF_ERROR(add_range(p, 0, p->flags.newlines ? LAST_RUNE : '\n' - 1));
-    if (!p->flags.newlines) LEAT_RETURN_IF_ERROR(add_range(p, '\n' + 1, LAST_RUNE));
-    return end_class(p, begin, false, out_node);
+    if (!p->flags.newlines) LEAT_RETURN_IF_ERROR(add_range(p, '\n', '\n'));
+    return end_class(p, begin, true, out_node);
   }
   if (take(p, "^")) {
     return add_place(p, p->flags.lines ? LEAT_PATTERN_LINE_BEGIN : LEAT_PATTERN_TEXT_BEGIN,
@@ -523,20 +492,36 @@ static leat_status_t read_atom(parser_t* p, uint32_t* out_node) {
 // Reads the operator after an atom, if there is one.
 static leat_status_t repeat(parser_t* p, uint32_t* inout_node) {
   size_t begin = p->at;
-  int32_t least, most, unused;
-  if (!read_operator(p, &least, &most)) return leat_ok_status();
-  int32_t factor = LEAT_MAX(LEAT_MAX(least, most), 1);
-  int64_t product = (int64_t)p->tree->nodes[*inout_node].repeat * factor;
-  if (product > MAX_REPEAT || (most >= 0 && most < least)) {
-    return invalid(p, "invalid repetition size", begin);
+  operator_t operator, unused;
+  if (!read_operator(p, &operator)) return leat_ok_status();
+  int32_t product = p->tree->nodes[*inout_node].repeat;
+  if (!has_right_size(&operator, product)) return invalid(p, "invalid repetition size", begin);
+  product *= LEAT_MAX(LEAT_MAX(operator.least, operator.most), 1);
+  const leat_pattern_node_t node = {.kind = LEAT_PATTERN_REPEAT,
+                                    .a = *inout_node,
+                                    .least = operator.least,
+                                    .most = operator.most,
+                                    .lazy = operator.lazy,
+                                    .repeat = product};
+  LEAT_RETURN_IF_ERROR(add_node(p, node, inout_node));
+  return read_operator(p, &unused) ? invalid(p, "bad repetition operator", begin)
+                                   : leat_ok_status();
+}
+
+// Reads the operator after flags, as in "a(?i)*": it repeats |last|, what stands before them.
+static leat_status_t repeat_last(parser_t* p, uint32_t parent, uint32_t last) {
+  const size_t begin = p->at;
+  operator_t operator;
+  uint32_t node;
+  if (last == LEAT_PATTERN_NONE) {
+    return read_operator(p, &operator) ? no_argument(p, &operator, begin) : leat_ok_status();
   }
-  bool lazy = take(p, "?") != p->flags.lazy;
-  LEAT_RETURN_IF_ERROR(add_node(
-      p, (leat_pattern_node_t){.kind = LEAT_PATTERN_REPEAT, .a = *inout_node, .least = least,
-                               .most = most, .lazy = lazy, .repeat = (int32_t)product},
-      inout_node));
-  return read_operator(p, &unused, &unused) ? invalid(p, "bad repetition operator", begin)
-                                            : leat_ok_status();
+  LEAT_RETURN_IF_ERROR(add_node(p, p->tree->nodes[last], &node));
+  LEAT_RETURN_IF_ERROR(repeat(p, &node));
+  leat_pattern_node_t* nodes = p->tree->nodes;
+  nodes[last] = nodes[node];
+  nodes[parent].repeat = LEAT_MAX(nodes[parent].repeat, nodes[last].repeat);
+  return leat_ok_status();
 }
 
 // Reads a character between \Q and \E, and the \E if that is next.
@@ -549,7 +534,7 @@ static leat_status_t read_quoted(parser_t* p, uint32_t* out_node) {
 
 static leat_status_t read_sequence(parser_t* p, uint32_t* out_node) {
   uint32_t last = LEAT_PATTERN_NONE, atom;
-  int32_t unused;
+  operator_t operator;
   LEAT_RETURN_IF_ERROR(add_parent(p, LEAT_PATTERN_SEQUENCE, out_node));
   while (has_more(p) && (p->quoted || (!next_is(p, '|') && !next_is(p, ')')))) {
     size_t begin = p->at;
@@ -558,13 +543,17 @@ static leat_status_t read_sequence(parser_t* p, uint32_t* out_node) {
     } else if (take(p, "\\Q")) {
       p->quoted = !take(p, "\\E");
       continue;
-    } else if (read_operator(p, &unused, &unused)) {
-      return invalid(p, kNoArgument, begin);
+    } else if (read_operator(p, &operator)) {
+      return no_argument(p, &operator, begin);
     } else {
       LEAT_RETURN_IF_ERROR(read_atom(p, &atom));
     }
-    if (!p->quoted) LEAT_RETURN_IF_ERROR(repeat(p, &atom));
-    add_child(p, *out_node, atom, &last);
+    if (atom == LEAT_PATTERN_NONE) {
+      LEAT_RETURN_IF_ERROR(repeat_last(p, *out_node, last));
+    } else {
+      if (!p->quoted) LEAT_RETURN_IF_ERROR(repeat(p, &atom));
+      add_child(p, *out_node, atom, &last);
+    }
   }
   return leat_ok_status();
 }

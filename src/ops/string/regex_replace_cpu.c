@@ -51,6 +51,15 @@ static void append_rewrite(leat_string_view_t rewrite, leat_string_view_t text,
   }
 }
 
+// The bytes at |at| that an empty match passes over: a character, or a surrogate, which RE2 takes
+// for one here although no class has it.
+static size_t passed_over(leat_string_view_t text, size_t at) {
+  const unsigned char* s = (const unsigned char*)text.data + at;
+  const bool is_surrogate = text.size - at >= 3 && s[0] == 0xed && s[1] >= 0xa0 && s[1] < 0xc0 &&
+                            s[2] >= 0x80 && s[2] < 0xc0;
+  return is_surrogate ? 3 : leat_pattern_character(text, at, NULL);
+}
+
 // Appends |text| with its matches replaced.
 static leat_status_t replace_in(const replacement_t* r, leat_pattern_matcher_t* matcher,
                                 leat_string_view_t text, leat_string_builder_t* out) {
@@ -62,7 +71,7 @@ static leat_status_t replace_in(const replacement_t* r, leat_pattern_matcher_t* 
     size_t begin = (size_t)at[0], end = (size_t)at[1];
     if (any && begin == end && begin == copied) {
       if (begin == text.size) break;
-      from = begin + leat_pattern_character(text, begin, NULL);
+      from = begin + passed_over(text, begin);
       continue;
     }
     leat_string_builder_append(out, leat_string_view_make(text.data + copied, begin - copied));

@@ -1,6 +1,11 @@
 // CPU kernel of UnicodeScript: the script in which a character is written, by the numbers of ICU
 // (25 is Latin). The table of runs is in order and covers all of Unicode, so a binary search finds
-// the run of a character. What is no character has the number -1.
+// the run of a character. What is no character has the number -1. Regular expressions look the
+// scripts up by name, of a newer Unicode: what came since is in a table of its own.
+#include "ops/string/unicode_script_cpu.h"
+
+#include <string.h>
+
 #include "base/attributes.h"
 #include "ops/kernel_rows.h"
 
@@ -10,16 +15,69 @@ static const uint32_t kRuns[] = {
 #include "ops/string/unicode_script.inc"
 };
 
-static int32_t script_of(int32_t character) {
+// Each script: its number in three octal digits, which are one byte, and its name.
+#define SCRIPT(text) text "\0"
+#define NEWER(first, last, script)
+#define FOLD(first, last, step, distance)
+static const char kNames[] =
+#include "ops/string/unicode_pattern.inc"
+    ;
+#undef SCRIPT
+#undef NEWER
+
+// In order; each is within a run of kRuns.
+static const struct newer_s {
+  uint32_t first, last, script;
+} kNewer[] = {
+#define SCRIPT(text)
+#define NEWER(first, last, script) {first, last, script},
+#include "ops/string/unicode_pattern.inc"
+};
+
+static size_t run_of(uint32_t character) {
   size_t low = 0, high = LEAT_ARRAY_SIZE(kRuns);
-  if (character < 0 || character > LAST_RUNE) return -1;
   // The run of the character is in [low, high).
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
-    if (kRuns[middle] >> 8 <= (uint32_t)character) low = middle;
+    if (kRuns[middle] >> 8 <= character) low = middle;
     else high = middle;
   }
-  return (int32_t)(kRuns[low] & 0xff);
+  return low;
+}
+
+static int32_t script_of(int32_t character) {
+  if (character < 0 || character > LAST_RUNE) return -1;
+  return (int32_t)(kRuns[run_of((uint32_t)character)] & 0xff);
+}
+
+int32_t leat_unicode_script(leat_string_view_t name) {
+  for (const char* at = kNames; at < kNames + sizeof kNames - 1;) {
+    if (leat_string_view_equals(name, at + 1)) return (unsigned char)*at;
+    at += 2 + strlen(at + 1);
+  }
+  return -1;
+}
+
+bool leat_unicode_next_script_run(int32_t script, uint32_t from, uint32_t* out_first,
+                                  uint32_t* out_last) {
+  size_t newer = 0;
+  while (from <= LAST_RUNE) {
+    // Up to |last| all characters have the script |found|.
+    const size_t run = run_of(from);
+    uint32_t found = kRuns[run] & 0xff;
+    uint32_t last = run + 1 < LEAT_ARRAY_SIZE(kRuns) ? (kRuns[run + 1] >> 8) - 1 : LAST_RUNE;
+    while (newer < LEAT_ARRAY_SIZE(kNewer) && kNewer[newer].last < from) ++newer;
+    if (newer < LEAT_ARRAY_SIZE(kNewer) && kNewer[newer].first <= last) {
+      const bool is_newer = kNewer[newer].first <= from;
+      if (is_newer) found = kNewer[newer].script;
+      last = is_newer ? kNewer[newer].last : kNewer[newer].first - 1;
+    }
+    *out_first = from;
+    *out_last = last;
+    if (found == (uint32_t)script) return true;
+    from = last + 1;
+  }
+  return false;
 }
 
 typedef struct job_s {
