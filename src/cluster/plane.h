@@ -7,11 +7,11 @@
 //   fetch ─ REQUEST {step, key} ─▶ serve ─▶ rendezvous of the step at the sender
 //   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
 //
-// Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it sends
-// its offer, which has the address of its end, by gRPC, and gets that of the other. Then both ends
-// greet each other, and only after that is the way used. Where the other task knows no such offer,
-// or the greeting does not come through, values go by gRPC for good. A way that breaks later ends
-// what is under way with UNAVAILABLE, as a broken connection of gRPC does.
+// Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it
+// sends its offer, which has the address of its end, by gRPC, and gets that of the other. Then both
+// ends greet each other, and only after that is the way used. Where the other task knows no such
+// offer, or the greeting does not come through, values go by gRPC for good. A way that breaks later
+// ends what is under way with UNAVAILABLE, as a broken connection of gRPC does.
 //
 // All functions may be called from any thread.
 #ifndef LEAT_CLUSTER_PLANE_H_
@@ -53,16 +53,16 @@ LEAT_MUST_USE leat_status_t leat_plane_join(leat_plane_t* plane,
                                             const leat_pb_plane_offer_t* offer);
 
 // Tasks are told apart by the incarnations of their devices, so that one which was restarted counts
-// as another. Whether nobody has asked for the offer of the task with |incarnation|; the caller then
-// does, and calls leat_plane_answer.
+// as another. Whether nobody has asked for the offer of the task with |incarnation|; the caller
+// then does, and calls leat_plane_answer.
 bool leat_plane_asks(leat_plane_t* plane, uint64_t incarnation);
 // The task with |incarnation| has made |offer|, and the way to it was opened; NULL: it has none.
 void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
                        const leat_pb_plane_offer_t* offer);
 
-// Asks the task with |incarnation| for a value. false where there is no way to it, or no memory, and
-// nothing was done. |fn| is called once, perhaps before this returns. |*out_call| is set before; the
-// caller frees it.
+// Asks the task with |incarnation| for a value. false where there is no way to it, or no memory,
+// and nothing was done. |fn| is called once, perhaps before this returns. |*out_call| is set
+// before; the caller frees it.
 bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
                       leat_string_view_t key, leat_rendezvous_receive_fn_t fn, void* data,
                       leat_plane_call_t** out_call);

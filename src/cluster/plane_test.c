@@ -330,8 +330,9 @@ static void an_end_that_cannot_be_reached_is_refused(void** state) {
   leat_plane_free(other);
 }
 
-// The elements of a large value are copied by nobody in between: over TCP the kernel moves them from
-// the sender's buffer to the socket and from there into the receiver's, by shared memory at once.
+// The elements of a large value are copied by nobody in between: over TCP the kernel moves them
+// from the sender's buffer to the socket and from there into the receiver's, by shared memory at
+// once.
 static void large_values_are_not_copied(void** state) {
 #ifdef COUNTS_COPIES
   expect_floats(*state, 1, 10);

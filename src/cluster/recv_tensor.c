@@ -7,8 +7,8 @@
 // Reading: a small message, or one of strings or other objects, is joined and decoded like any
 // other. A large one is walked over field by field until its elements begin; these are copied from
 // the pieces into the tensor. A peer may order and repeat fields as it likes, so that whatever the
-// walk does not expect is left to the general way. Where the elements come another way (plane.c), the
-// same walk makes the tensor that they are to be written into.
+// walk does not expect is left to the general way. Where the elements come another way (plane.c),
+// the same walk makes the tensor that they are to be written into.
 #include "cluster/recv_tensor.h"
 
 #include <string.h>
@@ -140,8 +140,8 @@ typedef struct cursor_s {
   size_t left;  // in all
 } cursor_t;
 
-// Copies the next |size| bytes to |target|, which may be NULL; false where there are not so many, or
-// they are absent.
+// Copies the next |size| bytes to |target|, which may be NULL; false where there are not so many,
+// or they are absent.
 static bool take(cursor_t* cursor, size_t size, char* target) {
   if (size > cursor->left) return false;
   cursor->left -= size;

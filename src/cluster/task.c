@@ -386,8 +386,8 @@ void leat_task_abort(leat_task_t* task) {
 // Channels end with all calls under way, and calls are what sessions and fetches wait for; so
 // sessions end first, then channels, and then the table in which fetches are entered. The plane of
 // values serves no more before the steps are ended, and is freed when nobody can answer it any
-// more. The thread of the heartbeats looks at the sessions and the channels, so it ends before all of them, but what it
-// asked ends with the channels.
+// more. The thread of the heartbeats looks at the sessions and the channels, so it ends before all
+// of them, but what it asked ends with the channels.
 void leat_task_free(leat_task_t* task) {
   if (!task) return;
   leat_heartbeat_stop(task->heartbeat);

@@ -1,7 +1,7 @@
 // The threads of an end. One of them, the leader, has the UCP worker make progress, sleeps at its
-// file descriptor while there is nothing to do, and calls the functions of the owner itself, so that
-// a value that comes in costs no change of threads. Such a function may run kernels for long, and
-// other values must not wait behind it. Another thread, the sentry, therefore looks each
+// file descriptor while there is nothing to do, and calls the functions of the owner itself, so
+// that a value that comes in costs no change of threads. Such a function may run kernels for long,
+// and other values must not wait behind it. Another thread, the sentry, therefore looks each
 // millisecond whether the leader is still in the same function. If so, it leads from then on,
 // starts another sentry, and the former leader ends when its function returns.
 //
@@ -13,8 +13,8 @@
 // |turn| is even while the leader serves and odd while it is in functions of the owner's. Leader
 // and sentry both try to move it on from the odd number, and whoever does is the leader: the two
 // agree without a lock. While nothing happens the sentry sleeps without looking, and a leader who
-// enters a function wakes it. Where the system gives no more threads, values wait until the function
-// returns.
+// enters a function wakes it. Where the system gives no more threads, values wait until the
+// function returns.
 #include "modules/ucx/engine.h"
 
 #include <poll.h>
@@ -46,8 +46,8 @@ static ucx_event_t* take_events(leat_plane_end_t* end) {
   return first;
 }
 
-// Lets those have the mutex who wait for it; one who only unlocked and locked it would have it again
-// before any of them.
+// Lets those have the mutex who wait for it; one who only unlocked and locked it would have it
+// again before any of them.
 static void let_others(leat_plane_end_t* end) {
   if (!atomic_load(&end->waiting)) return;
   ucx_unlock(end);

@@ -1,7 +1,7 @@
-// The UCX module's table of functions, and the life of an end. An end has a UCP context and a worker
-// of its own. UCP itself chooses the transport of each link among those that both processes have:
-// shared memory within a machine, RDMA where there is hardware, else TCP; UCX_TLS in the environment
-// narrows the choice, as for all programs over UCX.
+// The UCX module's table of functions, and the life of an end. An end has a UCP context and a
+// worker of its own. UCP itself chooses the transport of each link among those that both processes
+// have: shared memory within a machine, RDMA where there is hardware, else TCP; UCX_TLS in the
+// environment narrows the choice, as for all programs over UCX.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static int fail(const char* what, ucs_status_t status, char* message, size_t mes
 }
 
 // An end for this machine alone has no network but the loopback device. Shared memory is used only
-// where it notices a peer that is gone, which UCX leaves out by default; it looks each second. These
-// two, of which a version of UCX may know nothing, are wishes.
+// where it notices a peer that is gone, which UCX leaves out by default; it looks each second.
+// These two, of which a version of UCX may know nothing, are wishes.
 static ucs_status_t configure(ucp_config_t* config, bool is_local) {
   ucp_config_modify(config, "WARN_INVALID_CONFIG", "n");
   ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
