@@ -45,5 +45,9 @@ if(TARGET leat_module_grpc)
   # The C core's own base, in the same package, and what it makes TLS with (a package it needs).
   target_link_libraries(leat_module_grpc PRIVATE gpr crypto)
 endif()
+leat_module(ucx ucp/api/ucp.h ucp libucx-dev)
+if(TARGET leat_module_ucx)
+  target_link_libraries(leat_module_ucx PRIVATE ucs)  # UCX's own base, in the same package
+endif()
 leat_module(declared "" "" "")
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

@@ -27,6 +27,9 @@ if(NOT TARGET leat_module_grpc)
   list(FILTER test_sources EXCLUDE REGEX
     "/(cluster/(rpc[a-z_]*|${any_server})|tools/server_command)_test\\.c$")
 endif()
+if(NOT TARGET leat_module_ucx OR NOT TARGET leat_module_grpc)
+  list(FILTER test_sources EXCLUDE REGEX "cluster/plane(_cluster)?_test\\.c$")
+endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
 list(FILTER kit_sources EXCLUDE REGEX
@@ -144,6 +147,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     foreach(name cluster.rpc cluster.rpc_cancellation cluster.rpc_security ${server_tests})
       add_dependencies(${name}_test leat_module_grpc)
     endforeach()
+  endif()
+  if(TARGET leat_module_ucx AND TARGET leat_module_grpc)
+    add_dependencies(cluster.plane_test leat_module_ucx)
+    set_target_properties(cluster.plane_test PROPERTIES ENABLE_EXPORTS ON)  # its memcpy
+    add_dependencies(tests.cluster.plane_cluster_test leat_module_ucx leat_module_grpc)
   endif()
   if(TARGET leat_module_onednn)
     foreach(name device.cpu.convolution_test ops.nn.convolution_cache_test

@@ -196,6 +196,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   formats/record/compression.c: zlib
 //     the loaded module with zlib
 //     the first compressed file | atomic | process
+//   cluster/plane.c: ucx
+//     the module for UCX
+//     the first server with grpc+ucx | atomic | process
 //   cluster/rpc.c: grpc
 //     the loaded module with the gRPC C core
 //     the first server or channel | atomic | process
@@ -205,6 +208,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/grpc/engine.c: this_thread
 //     whether this thread serves the queue and leads, and where it is in functions of the caller's
 //     the thread's start | thread | thread
+//   modules/ucx/engine.c: ucx_host
+//     what the module may use of the library
+//     the first end | set once, before all else of the module | process
 //   formats/checkpoint/bundle_publish.c: locks
 //     excludes saves of checkpoints under one prefix, by a hash of it
 //     at start | themselves | process

@@ -25,7 +25,7 @@
 enum {
   CLUSTER_OPTION, JOB_OPTION, TASK_OPTION, CPUS_OPTION, CONFIG_OPTION, INSECURE_OPTION, JSON_OPTION,
   HEARTBEAT_OPTION, SESSION_OPTION, PARTIAL_OPTION, STATUS_PORT_OPTION, STATUS_HOST_OPTION,
-  STATUS_TOKEN_OPTION, SECURITY_OPTIONS
+  STATUS_TOKEN_OPTION, PROTOCOL_OPTION, SECURITY_OPTIONS
 };
 
 // ---- Options ------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ typedef struct server_options_s {
   int heartbeat_ms, session_s, partial_s;  // below 0: not given; 0: never
   const char* config;  // a ConfigProto in hexadecimal digits
   int status_port;     // below 0: none
-  const char *status_host, *status_token;
+  const char *status_host, *status_token, *protocol;
   bool allows_insecure, as_json;
   cluster_place_t place;
 } server_options_t;
@@ -87,6 +87,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
                                    {"status-port", true},
                                    {"status-host", true},
                                    {"status-token", true},
+                                   {"protocol", true},
                                    CLUSTER_SECURITY_OPTIONS, {NULL, 0}};
   int* const numbers[] = {[TASK_OPTION] = &options->task,
                           [CPUS_OPTION] = &options->cpus,
@@ -107,6 +108,7 @@ static int read_arguments(int argc, char** argv, server_options_t* options) {
     if (kind == INSECURE_OPTION) options->allows_insecure = true;
     if (kind == STATUS_HOST_OPTION) options->status_host = value;
     if (kind == STATUS_TOKEN_OPTION) options->status_token = value;
+    if (kind == PROTOCOL_OPTION) options->protocol = value;
     if (kind >= SECURITY_OPTIONS) cluster_take_security(known[kind].name, value);
     if (kind == CONFIG_OPTION && strcmp(value, "-")) options->config = value;
     int* number = kind >= 0 ? numbers[kind] : NULL;
@@ -159,7 +161,7 @@ static message_t make_server_def(server_options_t* options) {
   if (options->config) append_digits(&config, options->config);
   if (options->heartbeat_ms >= 0) append_heartbeat(&config, options->heartbeat_ms);
   if (config.size) message_append_message(&def, 4, &config);
-  message_append_bytes(&def, 5, "grpc", 4);
+  message_append_bytes(&def, 5, options->protocol, strlen(options->protocol));
   message_t own = {0};  // LeatServerOptions
   if (options->session_s >= 0) message_append_number(&own, 1, patience(options->session_s, 1000));
   if (options->partial_s >= 0) message_append_number(&own, 2, patience(options->partial_s, 1000));
@@ -274,7 +276,8 @@ static int serve(const server_options_t* options, const message_t* def) {
 static int run(int argc, char** argv) {
   server_options_t options = {
       .cluster = "", .task = -1, .heartbeat_ms = -1, .session_s = -1, .partial_s = -1,
-      .status_port = -1, .status_host = "localhost", .status_token = getenv("LEAT_STATUS_TOKEN")};
+      .protocol = "grpc", .status_port = -1, .status_host = "localhost",
+      .status_token = getenv("LEAT_STATUS_TOKEN")};
   int code = read_arguments(argc, argv, &options);
   if (code == EXIT_OK) {
     message_t def = make_server_def(&options);
@@ -306,6 +309,8 @@ const command_t command_server = {
     "\n"
     "Options:\n"
     "  --cpus N       how many CPU devices the task has (1)\n"
+    "  --protocol P   grpc, or grpc+ucx: values to and from tasks that have it too go by UCX,\n"
+    "                 through shared memory, RDMA or TCP, not encrypted (grpc)\n"
     CLUSTER_SECURITY_HELP
     "  --allow-insecure     serve other machines without certificates too\n"
     "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"

@@ -7,7 +7,8 @@
 // Reading: a small message, or one of strings or other objects, is joined and decoded like any
 // other. A large one is walked over field by field until its elements begin; these are copied from
 // the pieces into the tensor. A peer may order and repeat fields as it likes, so that whatever the
-// walk does not expect is left to the general way.
+// walk does not expect is left to the general way. Where the elements come another way (plane.c),
+// the same walk makes the tensor that they are to be written into.
 #include "cluster/recv_tensor.h"
 
 #include <string.h>
@@ -139,13 +140,15 @@ typedef struct cursor_s {
   size_t left;  // in all
 } cursor_t;
 
-// Copies the next |size| bytes to |target|, which may be NULL; false where there are not so many.
+// Copies the next |size| bytes to |target|, which may be NULL; false where there are not so many,
+// or they are absent.
 static bool take(cursor_t* cursor, size_t size, char* target) {
   if (size > cursor->left) return false;
   cursor->left -= size;
   while (size > 0) {
     const leat_rpc_piece_t* piece = &cursor->bytes.pieces[cursor->piece];
     const size_t here = LEAT_MIN(size, piece->size - cursor->offset);
+    if (target && here && !piece->data) return false;
     if (target && here) memcpy(target, piece->data + cursor->offset, here);
     if (target) target += here;
     size -= here;
@@ -210,8 +213,8 @@ static bool read_head(cursor_t* cursor, leat_arena_t* arena, leat_pb_tensor_prot
   return is_known;
 }
 
-// Reads a large tensor of numbers straight into its own memory. |*out_done| is false where the
-// message has another form, and nothing was read.
+// Reads a tensor of numbers straight into its own memory, unless the piece with its elements has no
+// address. |*out_done| is false where the message has another form, and nothing was read.
 static leat_status_t read_large(leat_rpc_bytes_t bytes, leat_arena_t* arena, leat_slot_t* out_value,
                                 bool* out_done) {
   cursor_t cursor = {.bytes = bytes, .left = leat_rpc_bytes_size(bytes)};
@@ -234,7 +237,13 @@ static leat_status_t read_large(leat_rpc_bytes_t bytes, leat_arena_t* arena, lea
   if (fits) status = leat_tensor_allocate(leat_buffer_source_host(), head.dtype, &shape, &tensor);
   leat_shape_release(&shape);
   if (status || !fits) return status;  // the general way says what is wrong with the sizes
-  take(&cursor, content_bytes, tensor.data);
+  const leat_rpc_piece_t* elements = content_bytes ? &bytes.pieces[cursor.piece] : NULL;
+  const bool is_absent = elements && !elements->data;
+  if (is_absent && (cursor.offset > 0 || elements->size != content_bytes)) {
+    leat_tensor_release(&tensor);
+    return leat_ok_status();
+  }
+  take(&cursor, content_bytes, is_absent ? NULL : tensor.data);
   // What follows says whether the value is dead; it is small.
   char trailer[64];
   const size_t left = cursor.left;
@@ -274,6 +283,17 @@ static leat_status_t read_joined(leat_rpc_bytes_t bytes, leat_arena_t* arena,
     out_value->alive = !status;
   }
   leat_allocator_free(leat_allocator_system(), copy);
+  return status;
+}
+
+leat_status_t leat_recv_tensor_place(leat_rpc_bytes_t bytes, leat_slot_t* out_value,
+                                     bool* out_done) {
+  leat_arena_t arena;
+  *out_value = (leat_slot_t){0};
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = read_large(bytes, &arena, out_value, out_done);
+  leat_arena_deinitialize(&arena);
+  if (*out_done && !out_value->alive) *out_done = false;  // there is no tensor
   return status;
 }
 

@@ -14,6 +14,13 @@
 LEAT_MUST_USE leat_status_t leat_recv_tensor_encode(
     leat_slot_t value, leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES],
     leat_rpc_bytes_t* out_bytes);
+// Makes the tensor of a message whose elements come another way: |bytes| are the pieces that
+// leat_recv_tensor_encode made, but the second one has a size only. The elements are then to be
+// written to |out_value|'s tensor. |*out_done| is false where there is no such tensor, since the
+// value is dead or no plain numbers: leat_recv_tensor_decode reads the message when all of it is
+// there.
+LEAT_MUST_USE leat_status_t leat_recv_tensor_place(leat_rpc_bytes_t bytes, leat_slot_t* out_value,
+                                                   bool* out_done);
 // Reads a RecvTensorResponse. INTERNAL where it is malformed, or holds a variant that cannot be
 // made here.
 LEAT_MUST_USE leat_status_t leat_recv_tensor_decode(leat_rpc_bytes_t bytes, leat_slot_t* out_value);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "cluster/fetch.h"
 #include "cluster/security.h"
-#include "cluster/service.h"
 #include "cluster/task.h"
 #include "formats/generated/server.h"
 #include "formats/wire/decode.h"
@@ -73,9 +73,10 @@ static leat_status_t make_task(const struct leat_runtime_s* runtime,
   if (defaults && defaults->experimental) {
     options.collective_leader = defaults->experimental->collective_group_leader;
   }
-  if (def->protocol.size && !leat_string_view_equals(def->protocol, "grpc")) {
+  if (def->protocol.size && !leat_string_view_equals(def->protocol, "grpc") &&
+      !leat_string_view_equals(def->protocol, "grpc+ucx")) {
     return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Making a server failed: protocol is '%.*s', must be grpc",
+                            "Making a server failed: protocol is '%.*s', must be grpc or grpc+ucx",
                             LEAT_SV_ARG(def->protocol));
   }
   leat_string_builder_t config;
@@ -95,6 +96,34 @@ static leat_string_view_t own_address(const leat_server_t* server) {
   return server->task->spec.tasks[server->task->number].address;
 }
 
+// Whether the address leads to this machine alone.
+static bool is_loopback(leat_string_view_t address) {
+  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
+         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
+         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
+}
+
+// Reads the certificates and opens the plane of values, where the protocol asks for one. UCX
+// encrypts nothing, so that a cluster with certificates would be open to anybody on its way.
+static leat_status_t open_ways(leat_server_t* server, leat_string_view_t protocol) {
+  LEAT_RETURN_IF_ERROR(leat_security_initialize(own_address(server), &server->security));
+  const leat_rpc_security_t* security = &server->security.rpc;
+  server->task->security = *security;
+  if (!leat_string_view_equals(protocol, "grpc+ucx")) return leat_ok_status();
+  if (security->certificate_chain.size || security->root_certificates.size) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Making a server failed: protocol is 'grpc+ucx', must be grpc where "
+                            "there are certificates: values by UCX would not be encrypted");
+  }
+  leat_status_t status = leat_task_open_plane(server->task, is_loopback(own_address(server)));
+  if (!status) return status;
+  leat_status_t failed = leat_make_status(leat_status_code(status),
+                                          "Making a server with the protocol grpc+ucx failed: %s",
+                                          leat_status_message(status));
+  leat_status_free(status);
+  return failed;
+}
+
 leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                  leat_string_view_t server_def, leat_server_t** out_server) {
   leat_server_t* server;
@@ -105,14 +134,14 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   leat_status_t status =
       leat_message_decode(&leat_pb_server_def_descriptor, server_def, &arena, NULL, &def);
   if (!status) status = make_task(runtime, &def, &server->task);
+  if (!status) status = open_ways(server, def.protocol);
   leat_arena_deinitialize(&arena);
-  if (!status) status = leat_security_initialize(own_address(server), &server->security);
   if (status) {
     leat_task_free(server->task);
+    leat_security_deinitialize(&server->security);
     leat_allocator_free(leat_allocator_system(), server);
     return status;
   }
-  server->task->security = server->security.rpc;
   leat_mutex_initialize(&server->mutex);
   leat_condition_initialize(&server->changed);
   const leat_string_view_t address = own_address(server);
@@ -131,13 +160,6 @@ void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out
 }
 
 leat_task_t* leat_server_task(leat_server_t* server) { return server->task; }
-
-// Whether the address leads to this machine alone.
-static bool is_loopback(leat_string_view_t address) {
-  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
-         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
-         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
-}
 
 // Listens on the port of the task's address: where that leads to this machine alone, for this
 // machine alone, else on all of its addresses, since the name may be one of many.
@@ -191,6 +213,7 @@ void leat_server_stop(leat_server_t* server) {
   leat_thread_t thread;
   leat_status_t status =
       listener ? leat_thread_start("leat-stop", stop_listening, listener, &thread) : NULL;
+  leat_plane_stop(server->task->plane);
   // A call may begin a step after one look, so the steps are ended again until none is left.
   leat_task_abort(server->task);
   if (status) {

@@ -12,7 +12,9 @@ typedef struct leat_server_s leat_server_t;
 
 // Makes the server that a serialized ServerDef describes; it does not listen yet.
 // INVALID_ARGUMENT for a ServerDef that is malformed or names no task of its cluster, and for
-// certificates that are not right (security.h); UNIMPLEMENTED for a protocol other than "grpc".
+// certificates that are not right (security.h), or that the protocol "grpc+ucx" would not heed;
+// UNIMPLEMENTED for a protocol other than "grpc" and "grpc+ucx", and for the latter where the
+// module for UCX is absent.
 LEAT_MUST_USE leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
                                                leat_string_view_t server_def,
                                                leat_server_t** out_server);

@@ -1,4 +1,4 @@
-// Makes and ends a task, and fetches values from the others. The devices, the pool of threads and
+// Makes and ends a task. The devices, the pool of threads and
 // the containers belong to the task; each session of it, be it a master's or a client's, has a
 // local worker of its own over them (leat_task_open_target), so that the end of one session ends
 // its steps alone. The workers share the containers, unless a session is isolated, and always the
@@ -12,12 +12,10 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/random.h"
-#include "base/span.h"
+#include "cluster/fetch.h"
 #include "cluster/master_session.h"
-#include "cluster/recv_tensor.h"
 #include "cluster/worker_run.h"
 #include "cluster/worker_session.h"
-#include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
 #include "kernel/resource.h"
 #include "worker/local_worker.h"
@@ -80,95 +78,6 @@ leat_status_t leat_task_channel(leat_task_t* task, int number, leat_rpc_channel_
   *out_channel = task->channels[number];
   leat_mutex_unlock(&task->mutex);
   return status;
-}
-
-static leat_task_t* task_of(const leat_fetcher_t* fetcher) {
-  return (leat_task_t*)((char*)(uintptr_t)fetcher - offsetof(leat_task_t, fetcher));
-}
-
-// The device of a key's sender stands before its first ';'.
-static int sender_of(const leat_task_t* task, leat_string_view_t key) {
-  const size_t end = leat_string_view_find(key, ';');
-  if (end == SIZE_MAX) return -1;
-  return leat_cluster_spec_find_device(&task->spec, leat_string_view_make(key.data, end));
-}
-
-static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
-  const leat_task_t* task = task_of(self);
-  const int sender = sender_of(task, key);
-  return sender >= 0 && sender != task->number;
-}
-
-typedef struct fetch_s {
-  leat_rendezvous_receive_fn_t fn;
-  void* data;
-  leat_task_t* task;
-  int sender;  // its number
-  int64_t message, span;  // for recordings: the message's number, and when it was asked for
-} fetch_t;
-
-// Says of which task a failure is, since it may reach the master before the answer of that task's
-// RunGraph.
-static leat_status_t from_sender(const fetch_t* fetch, leat_status_t status) {
-  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
-                                        LEAT_SV_ARG(fetch->task->spec.tasks[fetch->sender].name),
-                                        leat_status_message(status));
-  leat_status_free(status);
-  return told;
-}
-
-// A leat_rpc_done_fn_t.
-static void fetched(void* data, leat_status_t status, leat_string_view_t details,
-                    leat_rpc_bytes_t answer) {
-  const fetch_t fetch = *(fetch_t*)data;
-  leat_slot_t value = {0};
-  leat_allocator_free(fetch.task->allocator, data);
-  if (!status) {
-    leat_task_metrics_t* metrics = &fetch.task->root->metrics;
-    leat_metrics_add(&metrics->tensors_received, 1);
-    leat_metrics_add(&metrics->tensor_bytes_received, leat_rpc_bytes_size(answer));
-    const int64_t span = fetch.span ? leat_span_begin() : 0;
-    if (LEAT_UNLIKELY(span)) leat_span_end(fetch.span, LEAT_SPAN_FETCH, 0, fetch.message);
-    status = leat_recv_tensor_decode(answer, &value);
-    if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_DECODE, 0, fetch.message);
-  }
-  if (status) status = from_sender(&fetch, status);
-  fetch.fn(fetch.data, status, value);
-}
-
-static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string_view_t key,
-                                 leat_rendezvous_receive_fn_t fn, void* data,
-                                 leat_rpc_call_t** out_call) {
-  fetch_t* fetch = NULL;
-  leat_rpc_channel_t* channel;
-  leat_string_builder_t bytes;
-  const leat_pb_recv_tensor_request_t request = {
-      .step_id = step_id, .rendezvous_key = key, .request_id = leat_task_draw(63)};
-  const int sender = sender_of(task, key);
-  LEAT_RETURN_IF_ERROR(leat_task_channel(task, sender, &channel));
-  leat_string_builder_initialize(task->allocator, &bytes);
-  leat_status_t status =
-      leat_message_encode(&leat_pb_recv_tensor_request_descriptor, &request, &bytes);
-  if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &fetch);
-  if (!status) {
-    *fetch = (fetch_t){.fn = fn, .data = data, .task = task, .sender = sender,
-                       .span = leat_span_begin()};
-    if (LEAT_UNLIKELY(fetch->span)) fetch->message = leat_span_message(step_id, key);
-    const leat_rpc_piece_t piece = {.data = bytes.data, .size = bytes.size};
-    const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvTensor",
-                                             .bytes = {&piece, 1},
-                                             .deadline_ns = LEAT_DEADLINE_NEVER,
-                                             .is_patient = true};
-    leat_rpc_call(channel, &options, fetched, fetch, out_call);
-  }
-  leat_string_builder_deinitialize(&bytes);
-  return status;
-}
-
-static void fetch_value(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
-                        leat_rendezvous_receive_fn_t fn, void* data, leat_rpc_call_t** out_call) {
-  leat_status_t status = start_fetch(task_of(self), step_id, key, fn, data, out_call);
-  if (status) fn(data, status, (leat_slot_t){0});
 }
 
 // ---- The own worker -----------------------------------------------------------------------------
@@ -322,7 +231,7 @@ static leat_status_t open_devices(leat_task_t* task) {
 }
 
 static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* options) {
-  task->fetcher = (leat_fetcher_t){is_remote, fetch_value};
+  task->fetcher = leat_task_fetcher();
   leat_master_scatter_steps();
   leat_mutex_initialize(&task->mutex);
   leat_condition_initialize(&task->changed);
@@ -476,12 +385,14 @@ void leat_task_abort(leat_task_t* task) {
 }
 
 // Channels end with all calls under way, and calls are what sessions and fetches wait for; so
-// sessions end first, then channels, and then the table in which fetches are entered. The thread of
-// the heartbeats looks at the sessions and the channels, so it ends before all of them, but what it
-// asked ends with the channels.
+// sessions end first, then channels, and then the table in which fetches are entered. The plane of
+// values serves no more before the steps are ended, and is freed when nobody can answer it any
+// more. The thread of the heartbeats looks at the sessions and the channels, so it ends before all
+// of them, but what it asked ends with the channels.
 void leat_task_free(leat_task_t* task) {
   if (!task) return;
   leat_heartbeat_stop(task->heartbeat);
+  leat_plane_stop(task->plane);
   leat_task_abort(task);
   leat_worker_runs_end(task);
   leat_master_sessions_free(task);
@@ -495,6 +406,7 @@ void leat_task_free(leat_task_t* task) {
   }
   leat_heartbeat_free(task->heartbeat);
   if (task == task->root) leat_rendezvous_table_free(task->rendezvous);
+  leat_plane_free(task->plane);
   for (int i = 0; i < task->device_count; ++i) {
     if (task->resources) leat_resource_manager_free(task->resources[i]);
     leat_device_release(task->devices[i]);

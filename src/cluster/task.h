@@ -75,6 +75,7 @@ typedef struct leat_task_s {
   leat_rendezvous_table_t* rendezvous;
   leat_task_collectives_t* collectives;  // the root's
   leat_fetcher_t fetcher;             // asks the other tasks for values
+  leat_plane_t* plane;                // of the root; NULL: values go by gRPC alone
   leat_recent_requests_t requests;
   leat_task_patience_t patience;
   leat_heartbeat_t* heartbeat;        // watches calls to the other tasks

@@ -6,12 +6,12 @@
 // until the value comes or the step is over, and the value is dropped then. Where a step was
 // cancelled, the tasks that wait for its values are told that this follows from another failure.
 // Nothing of the task is used once a call is answered, since a server that stops waits for answers.
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/span.h"
 #include "cluster/collective_methods.h"
+#include "cluster/fetch.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/service.h"
 #include "cluster/worker_run.h"
@@ -125,29 +125,6 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   leat_allocator_free(leat_allocator_system(), reception);
 }
 
-// Checks that the sender of a key is a device of this task. |*out_restarted| becomes true where it
-// is one that the task had before it was restarted.
-static leat_status_t check_key(leat_task_t* task, leat_string_view_t key,
-                               bool* out_restarted) {
-  leat_string_view_t sender;
-  uint64_t incarnation;
-  LEAT_RETURN_IF_ERROR(leat_rendezvous_key_parse(key, &sender, &incarnation));
-  if (leat_task_has_device(task, sender, incarnation, out_restarted)) return leat_ok_status();
-  if (*out_restarted) {
-    return leat_make_status(
-        LEAT_ABORTED,
-        "RecvTensor expects a different device incarnation: %" PRIu64 " vs. %" PRIu64 ". Your "
-        "worker job (\"%.*s\") was probably restarted. Check your worker job for the reason why it "
-        "was restarted.",
-        incarnation, task->devices[0]->incarnation,
-        LEAT_SV_ARG(task->spec.tasks[task->number].name));
-  }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "RecvTensor failed: key '%.*s' is of an unknown device, must be of one "
-                          "of %.*s",
-                          LEAT_SV_ARG(key), LEAT_SV_ARG(task->spec.tasks[task->number].name));
-}
-
 static void cancel_reception(void* data) {
   reception_t* reception = data;
   leat_service_call_t* call = reception->call;  // |received| may free the reception from here on
@@ -166,7 +143,7 @@ static void recv_tensor(leat_service_call_t* call, const void* message) {
   bool restarted = false;
   void* memory = NULL;
   leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvTensor");
-  if (!status) status = check_key(call->task, request->rendezvous_key, &restarted);
+  if (!status) status = leat_task_check_key(call->task, request->rendezvous_key, &restarted);
   if (!status) {
     status = leat_allocator_allocate(leat_allocator_system(),
                                      sizeof(reception_t) + request->rendezvous_key.size, &memory);

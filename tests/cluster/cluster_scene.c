@@ -56,6 +56,11 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
   LEAT_EXPECT_OK(leat_message_encode(&leat_pb_server_def_descriptor, &def, out_bytes));
 }
 
+static const char* protocol_of(const cluster_scene_t* cluster, int task) {
+  const char* protocol = cluster->options.protocols[task];
+  return protocol ? protocol : "grpc";
+}
+
 // Starts `leat server` for the ps. Whoever calls it waits until it is up.
 static void start_process(cluster_scene_t* cluster) {
   char program[512], spec[128], heartbeat[32];
@@ -66,7 +71,8 @@ static void start_process(cluster_scene_t* cluster) {
            cluster->options.heartbeat_timeout_ms ? cluster->options.heartbeat_timeout_ms / 2
                                                  : 5000);
   char* const arguments[] = {program, "server", "--cluster", spec,        "--job",   "ps",
-                             "--task", "0",     "--heartbeat", heartbeat, "--json", NULL};
+                             "--task", "0",     "--heartbeat", heartbeat, "--json",
+                             "--protocol", (char*)protocol_of(cluster, CLUSTER_PS), NULL};
   posix_spawn_file_actions_t actions;
   assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
   assert_int_equal(
@@ -84,7 +90,7 @@ static void open_channel(cluster_scene_t* cluster, int task) {
 static void open_server(cluster_scene_t* cluster, int task) {
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  cluster_scene_describe(cluster, kJobs[task], 0, "grpc", &bytes);
+  cluster_scene_describe(cluster, kJobs[task], 0, protocol_of(cluster, task), &bytes);
   cluster->servers[task] = TF_NewServer(bytes.data, bytes.size, cluster->status);
   leat_string_builder_deinitialize(&bytes);
   assert_string_equal(TF_Message(cluster->status), "");

@@ -26,6 +26,7 @@ typedef struct cluster_options_s {
   int heartbeat_timeout_ms;  // two heartbeats
   int session_timeout_ms, partial_run_timeout_ms;
   bool ps_is_a_process;      // the ps is a `leat server`, which can be stopped by signals
+  const char* protocols[CLUSTER_TASKS];  // NULL: "grpc"
   void (*observe)(void* task, const leat_server_event_t* event);  // |task| points to its number
 } cluster_options_t;
 

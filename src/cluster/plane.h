@@ -1,0 +1,73 @@
+// The plane of values: how values move between two tasks of Leat's that both have UCX, in place of
+// the calls of RecvTensor. Each task has an end, at which messages come in. What a task wants of
+// another's Send it asks for in a message, and the answer brings the value: a small one together
+// with the message, the elements of a large one straight from the sender's buffer into the
+// receiver's tensor.
+//
+//   fetch ─ REQUEST {step, key} ─▶ serve ─▶ rendezvous of the step at the sender
+//   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
+//
+// Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it
+// sends its offer, which has the address of its end, by gRPC, and gets that of the other. Then both
+// ends greet each other, and only after that is the way used. Where the other task knows no such
+// offer, or the greeting does not come through, values go by gRPC for good. A way that breaks later
+// ends what is under way with UNAVAILABLE, as a broken connection of gRPC does.
+//
+// All functions may be called from any thread.
+#ifndef LEAT_CLUSTER_PLANE_H_
+#define LEAT_CLUSTER_PLANE_H_
+
+#include "cluster/plane_module.h"
+#include "formats/generated/plane.h"
+#include "kernel/rendezvous.h"
+
+typedef struct leat_plane_s leat_plane_t;
+typedef struct leat_plane_call_s leat_plane_call_t;
+
+typedef struct leat_plane_options_s {
+  bool is_local;  // only processes of this machine can reach the end
+  leat_allocator_t* allocator;
+  // Gives |fn| the value that a Send of this task leaves under |key|, or a failure: once, perhaps
+  // before this returns. |key| is valid during the call. On a thread of the plane's, which it may
+  // block.
+  void (*serve)(void* data, int64_t step_id, leat_string_view_t key,
+                leat_rendezvous_receive_fn_t fn, void* fn_data);
+  void* data;
+} leat_plane_options_t;
+
+// UNIMPLEMENTED, naming the package, where the module is absent; UNAVAILABLE where UCX cannot work
+// here.
+LEAT_MUST_USE leat_status_t leat_plane_create(const leat_plane_options_t* options,
+                                              leat_plane_t** out_plane);
+// Ends all fetches with CANCELLED, serves no more, and waits until no function of the plane's
+// callers runs. What |serve| has not answered yet may be answered later, until the plane is freed.
+// NULL is allowed. Not from such a function.
+void leat_plane_stop(leat_plane_t* plane);
+void leat_plane_free(leat_plane_t* plane);  // stops it first; NULL is allowed
+// What other tasks are told of this end; borrowed.
+leat_pb_plane_offer_t leat_plane_offer(const leat_plane_t* plane);
+
+// Opens the way to the task that made |offer|, or leaves it as it is. INVALID_ARGUMENT where it is
+// of another version or its address is none.
+LEAT_MUST_USE leat_status_t leat_plane_join(leat_plane_t* plane,
+                                            const leat_pb_plane_offer_t* offer);
+
+// Tasks are told apart by the incarnations of their devices, so that one which was restarted counts
+// as another. Whether nobody has asked for the offer of the task with |incarnation|; the caller
+// then does, and calls leat_plane_answer.
+bool leat_plane_asks(leat_plane_t* plane, uint64_t incarnation);
+// The task with |incarnation| has made |offer|, and the way to it was opened; NULL: it has none.
+void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
+                       const leat_pb_plane_offer_t* offer);
+
+// Asks the task with |incarnation| for a value. false where there is no way to it, or no memory,
+// and nothing was done. |fn| is called once, perhaps before this returns. |*out_call| is set
+// before; the caller frees it.
+bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
+                      leat_string_view_t key, leat_rendezvous_receive_fn_t fn, void* data,
+                      leat_plane_call_t** out_call);
+// Ends the fetch with CANCELLED, unless it has ended.
+void leat_plane_cancel(leat_plane_call_t* call);
+void leat_plane_call_free(leat_plane_call_t* call);  // NULL is allowed
+
+#endif  // LEAT_CLUSTER_PLANE_H_

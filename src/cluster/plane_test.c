@@ -1,0 +1,462 @@
+// Ends of the plane of values, without tasks around them: what is fetched comes as it was sent, and
+// everything else ends in order. All tests run over TCP and over shared memory, as UCX_TLS says.
+// Copies are counted by a memcpy of our own, which UCX and the module call too.
+#include "cluster/plane.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test.h"
+
+#define NO_HANG_NS INT64_C(60000000000)
+#define LARGE_FLOATS 25000000
+// What is copied in smaller pieces than this is not counted.
+#define COUNTED_BYTES 512
+
+static _Atomic(size_t) copied_bytes;
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_COPIES 1
+// Volatile, or the compiler would see that memcpy does, and call that.
+static void* (*volatile move)(void* to, const void* from, size_t size) = memmove;
+#undef memcpy
+void* memcpy(void* restrict to, const void* restrict from, size_t size);
+void* memcpy(void* restrict to, const void* restrict from, size_t size) {
+  if (size >= COUNTED_BYTES) atomic_fetch_add(&copied_bytes, size);
+  return move(to, from, size);
+}
+#endif
+
+// ---- Ends ---------------------------------------------------------------------------------------
+
+// What the other end answers with: the key says which.
+typedef struct serving_s {
+  leat_mutex_t mutex;
+  leat_rendezvous_receive_fn_t fn;  // of a key "hold"
+  void* data;
+  _Atomic(int) held;
+} serving_t;
+
+static leat_slot_t make_floats(int64_t count, float first) {
+  leat_slot_t slot = {.alive = true};
+  leat_shape_t shape;
+  LEAT_EXPECT_OK(leat_shape_create(1, &count, &shape));
+  LEAT_EXPECT_OK(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_FLOAT, &shape, &slot.tensor));
+  leat_shape_release(&shape);
+  float* data = slot.tensor.data;
+  for (int64_t i = 0; i < count; ++i) data[i] = first + (float)(i % 1000);
+  return slot;
+}
+
+static void serve(void* data, int64_t step_id, leat_string_view_t key,
+                  leat_rendezvous_receive_fn_t fn, void* fn_data) {
+  serving_t* serving = data;
+  int64_t count = 0;
+  leat_slot_t slot = {.alive = true};
+  if (leat_string_view_equals(key, "fail")) {
+    fn(fn_data, leat_make_status(LEAT_OUT_OF_RANGE, "step %d has no such value", (int)step_id),
+       (leat_slot_t){0});
+  } else if (leat_string_view_equals(key, "hold")) {
+    leat_mutex_lock(&serving->mutex);
+    serving->fn = fn;
+    serving->data = fn_data;
+    leat_mutex_unlock(&serving->mutex);
+    atomic_store(&serving->held, 1);
+  } else if (leat_string_view_equals(key, "dead")) {
+    slot = make_floats(5, 0);
+    slot.alive = false;
+    fn(fn_data, leat_ok_status(), slot);
+  } else if (leat_string_view_equals(key, "text")) {
+    const leat_string_view_t text = LEAT_SV("a text that is no array of numbers");
+    LEAT_EXPECT_OK(leat_tensor_scalar_string(text, &slot.tensor));
+    fn(fn_data, leat_ok_status(), slot);
+  } else if (leat_string_view_equals(key, "bool")) {
+    LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_BOOL, &(bool){true}, &slot.tensor));
+    fn(fn_data, leat_ok_status(), slot);
+  } else {
+    leat_string_view_to_int64(key, &count);
+    fn(fn_data, leat_ok_status(), make_floats(count, (float)step_id));
+  }
+}
+
+typedef struct pair_s {
+  serving_t serving;
+  leat_plane_t *near, *far;  // far serves; each other process has its own pair
+  uint64_t incarnation;      // of far
+} pair_t;
+
+static leat_plane_t* open_end(serving_t* serving) {
+  leat_plane_t* plane = NULL;
+  const leat_plane_options_t options = {.is_local = true,
+                                        .allocator = leat_allocator_system(),
+                                        .serve = serve,
+                                        .data = serving};
+  LEAT_EXPECT_OK(leat_plane_create(&options, &plane));
+  return plane;
+}
+
+// ---- Fetches ------------------------------------------------------------------------------------
+
+typedef struct fetched_s {
+  atomic_int times;
+  leat_status_code_t code;
+  char message[160];
+  leat_slot_t value;
+  leat_plane_call_t* call;
+} fetched_t;
+
+static void note(void* data, leat_status_t status, leat_slot_t value) {
+  fetched_t* fetched = data;
+  fetched->code = leat_status_code(status);
+  snprintf(fetched->message, sizeof fetched->message, "%s", leat_status_message(status));
+  fetched->value = value;
+  leat_status_free(status);
+  atomic_fetch_add(&fetched->times, 1);
+}
+
+static void expect_end(fetched_t* fetched, leat_status_code_t code, const char* text) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (!atomic_load(&fetched->times)) {
+    assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
+    leat_clock_sleep_ns(20000);
+  }
+  if (fetched->code != code || !strstr(fetched->message, text)) {
+    print_error("%d: %s\n", fetched->code, fetched->message);
+  }
+  assert_int_equal(fetched->code, code);
+  assert_non_null(strstr(fetched->message, text));
+  assert_int_equal(atomic_load(&fetched->times), 1);
+  leat_plane_call_free(fetched->call);
+}
+
+// Begins a fetch. The way may not be ready yet.
+static void start(pair_t* pair, int64_t step_id, const char* key, fetched_t* out_fetched) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  *out_fetched = (fetched_t){0};
+  while (!leat_plane_fetch(pair->near, pair->incarnation, step_id, leat_string_view_from(key), note,
+                           out_fetched, &out_fetched->call)) {
+    assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
+    leat_clock_sleep_ns(100000);
+  }
+}
+
+static void expect_floats(pair_t* pair, int64_t step_id, int64_t count) {
+  char key[32];
+  fetched_t fetched;
+  snprintf(key, sizeof key, "%d", (int)count);
+  start(pair, step_id, key, &fetched);
+  expect_end(&fetched, LEAT_OK, "");
+  const leat_tensor_t* tensor = &fetched.value.tensor;
+  assert_true(fetched.value.alive);
+  assert_int_equal(tensor->dtype, LEAT_DTYPE_FLOAT);
+  assert_int_equal(tensor->shape.element_count, count);
+  const float* data = tensor->data;
+  for (int64_t i = 0; i < count; ++i) {
+    if (data[i] != (float)step_id + (float)(i % 1000)) fail_msg("element %d", (int)i);
+  }
+  leat_slot_release(&fetched.value);
+}
+
+// ---- Scenes -------------------------------------------------------------------------------------
+
+static int set_up(void** state) {
+  static pair_t pair;
+  pair = (pair_t){.incarnation = 77};
+  leat_mutex_initialize(&pair.serving.mutex);
+  pair.near = open_end(&pair.serving);
+  pair.far = open_end(&pair.serving);
+  assert_true(leat_plane_asks(pair.near, pair.incarnation));
+  assert_false(leat_plane_asks(pair.near, pair.incarnation));
+  const leat_pb_plane_offer_t near = leat_plane_offer(pair.near), far = leat_plane_offer(pair.far);
+  LEAT_EXPECT_OK(leat_plane_join(pair.far, &near));
+  LEAT_EXPECT_OK(leat_plane_join(pair.near, &far));
+  LEAT_EXPECT_OK(leat_plane_join(pair.near, &far));
+  leat_plane_answer(pair.near, pair.incarnation, &far);
+  *state = &pair;
+  return 0;
+}
+
+static int tear_down(void** state) {
+  pair_t* pair = *state;
+  leat_plane_free(pair->near);
+  leat_plane_free(pair->far);
+  leat_mutex_deinitialize(&pair->serving.mutex);
+  return 0;
+}
+
+// ---- Tests --------------------------------------------------------------------------------------
+
+// Before any end was opened, since a module that was found stays.
+static void an_absent_module_is_named(void** state) {
+  char* chosen = strdup(getenv("LEAT_MODULE_DIR"));
+  leat_plane_t* plane = NULL;
+  const leat_plane_options_t options = {.allocator = leat_allocator_system()};
+  setenv("LEAT_MODULE_DIR", "/nowhere", 1);
+  leat_status_t status = leat_plane_create(&options, &plane);
+  assert_int_equal(leat_status_code(status), LEAT_UNIMPLEMENTED);
+  assert_non_null(strstr(leat_status_message(status), "libucx0"));
+  assert_null(plane);
+  leat_status_free(status);
+  setenv("LEAT_MODULE_DIR", chosen, 1);
+  free(chosen);
+}
+
+static void values_of_all_sizes_come(void** state) {
+  static const int64_t kCounts[] = {0, 1, 2, 100, 1000, 2040, 2050, 5000, 16384, 70000, 300000,
+                                    2000000};
+  for (int64_t step = 1; step <= 20; ++step) {
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCounts); ++i) {
+      if (step > 3 && kCounts[i] > 100000) continue;
+      expect_floats(*state, step, kCounts[i]);
+    }
+  }
+}
+
+static void other_values_come(void** state) {
+  fetched_t fetched;
+  start(*state, 1, "text", &fetched);
+  expect_end(&fetched, LEAT_OK, "");
+  assert_int_equal(fetched.value.tensor.dtype, LEAT_DTYPE_STRING);
+  leat_slot_release(&fetched.value);
+  start(*state, 1, "bool", &fetched);
+  expect_end(&fetched, LEAT_OK, "");
+  assert_int_equal(fetched.value.tensor.dtype, LEAT_DTYPE_BOOL);
+  assert_true(*(const bool*)fetched.value.tensor.data);
+  leat_slot_release(&fetched.value);
+  start(*state, 1, "dead", &fetched);
+  expect_end(&fetched, LEAT_OK, "");
+  assert_false(fetched.value.alive);
+  leat_slot_release(&fetched.value);
+  start(*state, 12, "fail", &fetched);
+  expect_end(&fetched, LEAT_OUT_OF_RANGE, "step 12 has no such value");
+}
+
+// Many at once, from one thread: answers find their calls.
+static void calls_do_not_mix(void** state) {
+  enum { CALLS = 200 };
+  static fetched_t fetched[CALLS];
+  for (int i = 0; i < CALLS; ++i) start(*state, i, i % 3 ? "10" : "30000", &fetched[i]);
+  for (int i = 0; i < CALLS; ++i) {
+    expect_end(&fetched[i], LEAT_OK, "");
+    assert_int_equal(fetched[i].value.tensor.shape.element_count, i % 3 ? 10 : 30000);
+    assert_true(*(const float*)fetched[i].value.tensor.data == (float)i);
+    leat_slot_release(&fetched[i].value);
+  }
+}
+
+static void wait_until_held(pair_t* pair) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (!atomic_exchange(&pair->serving.held, 0)) {
+    assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
+    leat_clock_sleep_ns(20000);
+  }
+}
+
+// The value that comes after all is dropped, and the way goes on.
+static void a_cancelled_fetch_ends(void** state) {
+  pair_t* pair = *state;
+  fetched_t fetched;
+  start(pair, 1, "hold", &fetched);
+  wait_until_held(pair);
+  leat_plane_cancel(fetched.call);
+  leat_plane_cancel(fetched.call);
+  expect_end(&fetched, LEAT_CANCELLED, "cancelled");
+  pair->serving.fn(pair->serving.data, leat_ok_status(), make_floats(500000, 1));
+  expect_floats(pair, 3, 10);
+  assert_int_equal(atomic_load(&fetched.times), 1);
+}
+
+static void stopping_ends_all(void** state) {
+  pair_t* pair = *state;
+  fetched_t fetched;
+  start(pair, 1, "hold", &fetched);
+  wait_until_held(pair);
+  leat_plane_stop(pair->near);
+  expect_end(&fetched, LEAT_CANCELLED, "the server stops");
+  assert_false(leat_plane_fetch(pair->near, pair->incarnation, 1, LEAT_SV("1"), note, &fetched,
+                                &fetched.call));
+  pair->serving.fn(pair->serving.data, leat_ok_status(), make_floats(3, 1));
+}
+
+// The other end goes in order; what it was asked for is then asked of gRPC, without another offer.
+static void the_end_of_the_other_is_seen(void** state) {
+  pair_t* pair = *state;
+  fetched_t fetched;
+  start(pair, 1, "hold", &fetched);
+  wait_until_held(pair);
+  leat_plane_stop(pair->far);
+  expect_end(&fetched, LEAT_UNAVAILABLE, "the connection by UCX broke");
+  pair->serving.fn(pair->serving.data, leat_ok_status(), make_floats(3, 1));
+  assert_false(leat_plane_fetch(pair->near, pair->incarnation, 1, LEAT_SV("1"), note, &fetched,
+                                &fetched.call));
+  assert_false(leat_plane_asks(pair->near, pair->incarnation));
+}
+
+static void bad_offers_are_refused(void** state) {
+  pair_t* pair = *state;
+  const leat_pb_plane_offer_t good = leat_plane_offer(pair->far);
+  leat_pb_plane_offer_t offers[] = {good, good, good};
+  offers[0].version = 2;
+  offers[1].end = 1;
+  offers[2].address = LEAT_SV("");
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(offers); ++i) {
+    leat_status_t status = leat_plane_join(pair->near, &offers[i]);
+    assert_int_equal(leat_status_code(status), LEAT_INVALID_ARGUMENT);
+    leat_status_free(status);
+  }
+}
+
+// Ends with no transport in common: values between them go by gRPC.
+static void an_end_that_cannot_be_reached_is_refused(void** state) {
+  pair_t* pair = *state;
+  char* chosen = strdup(getenv("UCX_TLS"));
+  setenv("UCX_TLS", strcmp(chosen, "tcp") ? "tcp" : "posix", 1);
+  leat_plane_t* other = open_end(&pair->serving);
+  setenv("UCX_TLS", chosen, 1);
+  free(chosen);
+  const leat_pb_plane_offer_t offer = leat_plane_offer(other);
+  leat_status_t status = leat_plane_join(pair->near, &offer);
+  assert_int_equal(leat_status_code(status), LEAT_INVALID_ARGUMENT);
+  leat_status_free(status);
+  assert_true(leat_plane_asks(pair->near, 99));
+  leat_plane_answer(pair->near, 99, NULL);
+  assert_false(leat_plane_asks(pair->near, 99));
+  leat_plane_free(other);
+}
+
+// The elements of a large value are copied by nobody in between: over TCP the kernel moves them
+// from the sender's buffer to the socket and from there into the receiver's, by shared memory at
+// once.
+static void large_values_are_not_copied(void** state) {
+#ifdef COUNTS_COPIES
+  expect_floats(*state, 1, 10);
+  atomic_store(&copied_bytes, 0);
+  expect_floats(*state, 2, LARGE_FLOATS);
+  const size_t copied = atomic_load(&copied_bytes);
+  if (copied >= 1000000) print_error("%zu bytes were copied\n", copied);
+  assert_true(copied < 1000000);  // of 100 MB
+#else
+  skip();
+#endif
+}
+
+// ---- Another process ----------------------------------------------------------------------------
+
+static void write_offer(int to, const leat_plane_t* plane) {
+  const leat_pb_plane_offer_t offer = leat_plane_offer(plane);
+  assert_int_equal(write(to, &offer.version, 4), 4);
+  assert_int_equal(write(to, &offer.end, 8), 8);
+  assert_int_equal(write(to, &offer.address.size, 8), 8);
+  assert_int_equal(write(to, offer.address.data, offer.address.size),
+                   (ssize_t)offer.address.size);
+}
+
+static leat_pb_plane_offer_t read_offer(int from, char room[4096]) {
+  leat_pb_plane_offer_t offer = {0};
+  assert_int_equal(read(from, &offer.version, 4), 4);
+  assert_int_equal(read(from, &offer.end, 8), 8);
+  assert_int_equal(read(from, &offer.address.size, 8), 8);
+  assert_true(offer.address.size <= 4096);
+  assert_int_equal(read(from, room, offer.address.size), (ssize_t)offer.address.size);
+  offer.address.data = room;
+  return offer;
+}
+
+// The program again, as an end that serves until it is killed.
+static int serve_for_ever(int from, int to) {
+  static serving_t serving;
+  char room[4096];
+  leat_mutex_initialize(&serving.mutex);
+  leat_plane_t* plane = open_end(&serving);
+  write_offer(to, plane);
+  const leat_pb_plane_offer_t offer = read_offer(from, room);
+  LEAT_EXPECT_OK(leat_plane_join(plane, &offer));
+  assert_int_equal(write(to, "", 1), 1);
+  for (;;) pause();
+  return 1;
+}
+
+// A process is killed while it sends, and while it is waited for.
+static void the_death_of_the_other_is_seen(void** state) {
+  int there[2], back[2];
+  char number[2][16], room[4096], byte;
+  assert_int_equal(pipe(there), 0);
+  assert_int_equal(pipe(back), 0);
+  snprintf(number[0], sizeof number[0], "%d", there[0]);
+  snprintf(number[1], sizeof number[1], "%d", back[1]);
+  const pid_t process = fork();
+  if (process == 0) {
+    execl("/proc/self/exe", "plane_test", number[0], number[1], (char*)NULL);
+    _exit(1);
+  }
+  pair_t pair = {.incarnation = 78};
+  pair.near = open_end(&pair.serving);
+  leat_pb_plane_offer_t offer = read_offer(back[0], room);
+  write_offer(there[1], pair.near);
+  assert_int_equal(read(back[0], &byte, 1), 1);
+  assert_true(leat_plane_asks(pair.near, pair.incarnation));
+  LEAT_EXPECT_OK(leat_plane_join(pair.near, &offer));
+  leat_plane_answer(pair.near, pair.incarnation, &offer);
+  expect_floats(&pair, 1, 100000);
+  enum { CALLS = 8 };
+  fetched_t fetched[CALLS + 1];
+  for (int i = 0; i < CALLS; ++i) start(&pair, i, "5000000", &fetched[i]);
+  start(&pair, 1, "hold", &fetched[CALLS]);
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (!atomic_load(&fetched[0].times)) {
+    assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
+    leat_clock_sleep_ns(20000);
+  }
+  kill(process, SIGKILL);
+  waitpid(process, NULL, 0);
+  expect_end(&fetched[CALLS], LEAT_UNAVAILABLE, "UCX");
+  for (int i = 0; i < CALLS; ++i) {
+    const int64_t waits_ns = leat_clock_now_ns();
+    while (!atomic_load(&fetched[i].times)) {
+      assert_true(leat_clock_now_ns() - waits_ns < NO_HANG_NS);
+      leat_clock_sleep_ns(20000);
+    }
+    // Those that were there before are whole.
+    if (fetched[i].code == LEAT_OK) {
+      const float* data = fetched[i].value.tensor.data;
+      for (int k = 0; k < 5000000; ++k) assert_true(data[k] == (float)i + (float)(k % 1000));
+      leat_slot_release(&fetched[i].value);
+    } else {
+      assert_int_equal(fetched[i].code, LEAT_UNAVAILABLE);
+    }
+    leat_plane_call_free(fetched[i].call);
+  }
+  leat_plane_free(pair.near);
+  for (int i = 0; i < 2; ++i) {
+    close(there[i]);
+    close(back[i]);
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3) return serve_for_ever(atoi(argv[1]), atoi(argv[2]));
+  const struct CMUnitTest before[] = {cmocka_unit_test(an_absent_module_is_named)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(values_of_all_sizes_come, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(other_values_come, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(calls_do_not_mix, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_cancelled_fetch_ends, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(stopping_ends_all, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(the_end_of_the_other_is_seen, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(bad_offers_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_end_that_cannot_be_reached_is_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(large_values_are_not_copied, set_up, tear_down),
+      cmocka_unit_test(the_death_of_the_other_is_seen),
+  };
+  int failures = cmocka_run_group_tests_name("module", before, NULL, NULL);
+  setenv("UCX_TLS", "tcp", 1);
+  failures += cmocka_run_group_tests_name("plane, tcp", tests, NULL, NULL);
+  setenv("UCX_TLS", "posix,sysv,cma", 1);
+  return failures + cmocka_run_group_tests_name("plane, shared memory", tests, NULL, NULL);
+}

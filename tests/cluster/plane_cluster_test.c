@@ -1,0 +1,195 @@
+// Clusters whose tasks were started with the protocol grpc+ucx: values go by UCX where both tasks
+// have it, are those that gRPC would have brought, and steps end as the page on clusters promises.
+// The worker is in this process, with the client; the ps is a `leat server`. The worker's figures
+// tell which way values came. All but the fallback is tried over TCP and over shared memory.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fingerprint.h"
+#include "cluster/cluster_scene.h"
+#include "cluster/task.h"
+#include "tensorflow/c/c_api.h"
+
+#define STEPS 1000
+// In these many steps two tasks that have UCX agree on it, on any machine.
+#define MOST_STEPS 20000
+
+typedef struct client_s {
+  cluster_scene_t* cluster;
+  TF_Status* status;
+  TF_Graph* graph;
+  TF_SessionOptions* options;
+  TF_Session* session;
+  TF_Output x, y;  // y = x x, on the ps
+} client_t;
+
+static client_t client;
+
+static void expect(TF_Code code, const char* part) {
+  if (TF_GetCode(client.status) != code || !strstr(TF_Message(client.status), part)) {
+    print_error("code %d: %s\n", TF_GetCode(client.status), TF_Message(client.status));
+  }
+  assert_int_equal(TF_GetCode(client.status), code);
+  assert_non_null(strstr(TF_Message(client.status), part));
+}
+
+static TF_Output add(const char* op, const char* name, const char* device, TF_Output* input) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, op, name);
+  TF_SetDevice(description, device);
+  if (input) TF_AddInput(description, *input);
+  if (!input) TF_SetAttrType(description, "dtype", TF_FLOAT);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return (TF_Output){operation, 0};
+}
+
+static void open_client(const char* worker_protocol, const char* ps_protocol) {
+  void* state;
+  char target[64];
+  const cluster_options_t options = {.heartbeat_timeout_ms = 10000,
+                                     .ps_is_a_process = true,
+                                     .protocols = {worker_protocol, ps_protocol}};
+  client = (client_t){0};
+  assert_int_equal(cluster_scene_set_up_with(&state, &options), 0);
+  client.cluster = state;
+  client.status = TF_NewStatus();
+  client.graph = TF_NewGraph();
+  client.options = TF_NewSessionOptions();
+  snprintf(target, sizeof target, "grpc://%s", client.cluster->addresses[CLUSTER_WORKER]);
+  TF_SetTarget(client.options, target);
+  client.session = TF_NewSession(client.graph, client.options, client.status);
+  expect(TF_OK, "");
+  client.x = add("Placeholder", "x", CLUSTER_WORKER_CPU, NULL);
+  client.y = add("Square", "y", CLUSTER_PS_CPU, &client.x);
+}
+
+static void close_client(void) {
+  void* state = client.cluster;
+  TF_DeleteSession(client.session, client.status);
+  TF_DeleteSessionOptions(client.options);
+  TF_DeleteGraph(client.graph);
+  TF_DeleteStatus(client.status);
+  assert_int_equal(cluster_scene_tear_down(&state), 0);
+}
+
+// Feeds |count| floats that |seed| makes and fetches their squares: the fingerprint of these, or 0
+// where the step failed.
+static uint64_t square(uint64_t seed, int64_t count) {
+  TF_Tensor *in = TF_AllocateTensor(TF_FLOAT, &count, 1, (size_t)count * 4), *out = NULL;
+  uint32_t* bits = TF_TensorData(in);
+  uint64_t digest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    bits[i] = (uint32_t)(seed >> 33);  // any finite or infinite float above 0, or a NaN
+  }
+  TF_SessionRun(client.session, NULL, &client.x, &in, 1, &client.y, &out, 1, NULL, 0, NULL,
+                client.status);
+  if (out) {
+    assert_int_equal(TF_TensorByteSize(out), (size_t)count * 4);
+    digest = leat_fingerprint64(
+        leat_string_view_make(TF_TensorData(out), TF_TensorByteSize(out)));
+  }
+  TF_DeleteTensor(in);
+  TF_DeleteTensor(out);
+  return digest;
+}
+
+static uint64_t count_by_ucx(void) {
+  return atomic_load(
+      &cluster_task(client.cluster, CLUSTER_WORKER)->metrics.plane_tensors_received);
+}
+
+static void wait_for_ucx(void) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  for (int i = 0; count_by_ucx() == 0; ++i) {
+    assert_true(i < MOST_STEPS);
+    square(1, 3);
+    expect(TF_OK, "");
+    cluster_expect_no_hang(begin_ns);
+  }
+}
+
+// ---- Tests --------------------------------------------------------------------------------------
+
+static void run_steps(const char* protocol, uint64_t digests[STEPS]) {
+  static const int64_t kCounts[] = {0, 1, 7, 100, 2000, 2048, 2049, 3000, 9000, 20000, 100000};
+  open_client(protocol, protocol);
+  const bool is_ucx = !strcmp(protocol, "grpc+ucx");
+  if (is_ucx) wait_for_ucx();
+  const uint64_t before = count_by_ucx();
+  for (int step = 0; step < STEPS; ++step) {
+    int64_t count = kCounts[step % LEAT_ARRAY_SIZE(kCounts)];
+    if (step % 200 == 199) count = 1000000;
+    digests[step] = square((uint64_t)step, count);
+    expect(TF_OK, "");
+  }
+  assert_int_equal(count_by_ucx() - before, is_ucx ? STEPS : 0);
+  close_client();
+}
+
+// A step fetches one value from the ps, which fetches one from the worker.
+static void values_are_those_of_grpc(void** state) {
+  static uint64_t expected[STEPS], digests[STEPS];
+  if (!expected[0]) run_steps("grpc", expected);
+  run_steps("grpc+ucx", digests);
+  for (int step = 0; step < STEPS; ++step) {
+    if (digests[step] != expected[step]) fail_msg("step %d", step);
+  }
+}
+
+// The ps dies in the middle of a step, and while it waits; when it is back, steps go by UCX again.
+static void a_ps_that_dies_ends_the_step(void** state) {
+  open_client("grpc+ucx", "grpc+ucx");
+  wait_for_ucx();
+  for (int round = 0; round < 2; ++round) {
+    const int64_t begin_ns = leat_clock_now_ns();
+    cluster_kill_ps(client.cluster);
+    square(1, 2000000);
+    assert_int_equal(TF_GetCode(client.status), TF_UNAVAILABLE);
+    cluster_expect_no_hang(begin_ns);
+    cluster_start_ps(client.cluster);
+    TF_CloseSession(client.session, client.status);
+    TF_DeleteSession(client.session, client.status);
+    client.session = TF_NewSession(client.graph, client.options, client.status);
+    expect(TF_OK, "");
+    const uint64_t before = count_by_ucx();
+    for (int i = 0; count_by_ucx() == before; ++i) {
+      assert_true(i < MOST_STEPS);
+      square(1, 3);
+      expect(TF_OK, "");
+    }
+  }
+  close_client();
+}
+
+static void expect_fallback(const char* worker_protocol, const char* ps_protocol) {
+  open_client(worker_protocol, ps_protocol);
+  for (int step = 0; step < 50; ++step) {
+    assert_true(square(5, 1000) == square(5, 1000));
+    expect(TF_OK, "");
+  }
+  assert_int_equal(count_by_ucx(), 0);
+  close_client();
+}
+
+static void one_with_grpc_alone_gets_grpc(void** state) {
+  expect_fallback("grpc+ucx", "grpc");
+  expect_fallback("grpc", "grpc+ucx");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(values_are_those_of_grpc),
+      cmocka_unit_test(a_ps_that_dies_ends_the_step),
+  };
+  const struct CMUnitTest others[] = {
+      cmocka_unit_test(one_with_grpc_alone_gets_grpc),
+  };
+  setenv("UCX_TLS", "tcp", 1);
+  int failures = cmocka_run_group_tests_name("tcp", tests, NULL, NULL);
+  setenv("UCX_TLS", "posix,sysv,cma", 1);
+  failures += cmocka_run_group_tests_name("shared memory", tests, NULL, NULL);
+  unsetenv("UCX_TLS");
+  return failures + cmocka_run_group_tests_name("fallback", others, NULL, NULL);
+}
