@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
+"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick] [--ucx]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
 client's own time is therefore in every row, and makes the ratios smaller than those of the servers.
 Rounds of the two alternate, so that a disturbance of the machine meets both. Shown are the minimum
-and the median over all rounds; the ratio is TensorFlow's median over Leat's. Steps fetch nothing:
+and the median over all rounds; the ratio is TensorFlow's median over Leat's. With --ucx a cluster
+of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. Steps fetch nothing:
 what is measured is the cluster's work and not the way of a value into Python.
 """
 import argparse
@@ -183,6 +184,8 @@ def main():
   parser.add_argument('--rows', default='.', help='regular expression of rows')
   parser.add_argument('--rounds', type=int, default=5)
   parser.add_argument('--quick', action='store_true', help='fewer steps a round')
+  parser.add_argument('--ucx', action='store_true',
+                      help='values by UCX beside values by gRPC, both of Leat')
   options = parser.parse_args()
   python = oracle_venv.python()
   if os.path.realpath(sys.prefix) != os.path.realpath(oracle_venv.folder()):
@@ -192,17 +195,18 @@ def main():
   tf.disable_eager_execution()
   config = tf.ConfigProto()
   config.experimental.collective_group_leader = '/job:worker/replica:0/task:0'
-  clusters = [Cluster({'ps': p, 'worker': p * 2}, config) for p in 'LT']
+  clusters = [Cluster({'ps': p, 'worker': p * 2}, config) for p in ('UL' if options.ucx else 'LT')]
   try:
     for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
       cluster.start()
-    print('%-41s%20s%20s%8s' % ('', 'Leat min, median', 'TensorFlow', 'ratio'))
+    names = ('by UCX min, median', 'by gRPC') if options.ucx else ('Leat min, median', 'TensorFlow')
+    print('%-41s%20s%20s%8s' % ('', *names, 'ratio'))
     for row in measure_steps(tf, clusters, options):
       show(*row)
   finally:
     for cluster in clusters:
       cluster.stop()
-  if re.search(options.rows, 'server start to port, memory of an idle server'):
+  if not options.ucx and re.search(options.rows, 'server start to port, memory of an idle server'):
     for row, (*values, unit) in measure_servers(options).items():
       show(row, values, unit)
   sys.stdout.flush()

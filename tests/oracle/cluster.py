@@ -37,7 +37,8 @@ def serve_tensorflow(jobs, job, index, config):
 
 
 class Cluster:
-  """Tasks "ps/0", "worker/0" ..., each played by Leat ('L') or TensorFlow ('T'): {'ps': 'L'}.
+  """Tasks "ps/0", "worker/0" ..., each played by Leat ('L'; 'U': with the protocol grpc+ucx) or
+  TensorFlow ('T'): {'ps': 'L'}.
   |config| is a ConfigProto that all servers get."""
 
   def __init__(self, players, config=None):
@@ -52,7 +53,7 @@ class Cluster:
     job, index = task.split('/')
     return self.jobs[job][int(index)]
 
-  def start(self, kinds='LT'):
+  def start(self, kinds='LUT'):
     """Starts the tasks that |kinds| play and that do not run."""
     for task in [t for t in self.players if t not in self.processes and self.players[t] in kinds]:
       job, index = task.split('/')
@@ -65,7 +66,8 @@ class Cluster:
         spec = ';'.join('%s=%s' % (j, ','.join(a)) for j, a in self.jobs.items())
         process = subprocess.Popen(
             ['timeout', '-s', 'KILL', str(SERVER_SECONDS), LEAT, 'server', '--cluster', spec,
-             '--job', job, '--task', index, '--config',
+             '--job', job, '--task', index,
+             '--protocol', 'grpc+ucx' if self.players[task] == 'U' else 'grpc', '--config',
              self.config.SerializeToString().hex() or '-'],
             stdout=subprocess.DEVNULL, start_new_session=True)
       self.processes[task] = process
