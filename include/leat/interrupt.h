@@ -9,8 +9,8 @@
  *
  * TF_CloseSession ends all steps of a session for good. An interrupt ends those that its thread has
  * under way, of any session, and the sessions can be used afterwards; what the steps wrote until
- * then stays written. Steps of callables belong to it too; those at a master elsewhere and partial
- * runs do not. */
+ * then stays written. Steps of callables belong to it too, and those at a master elsewhere, which
+ * ends them on all tasks; partial runs do not. */
 #ifndef LEAT_INTERRUPT_H_
 #define LEAT_INTERRUPT_H_
 

@@ -1,18 +1,18 @@
-// A step is one call, on whose answer its thread waits. The answer is read where it arrives, on a
-// thread of the engine, so that a large value is copied once: from the answer's bytes into its
-// tensor. Calls under way are in a list, by which closing the session ends those that a master no
-// longer answers. The graph is sent under a mutex before a step that needs new nodes, so that the
+// A step is one call, on whose answer its thread waits (client_call.h). The answer is read where it
+// arrives, on a thread of the engine, so that a large value is copied once: from the answer's bytes
+// into its tensor. The graph is sent under a mutex before a step that needs new nodes, so that the
 // master's version and the session's never differ.
 #include "cluster/client_session.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/rpc_message.h"
+#include "cluster/client_call.h"
 #include "cluster/security.h"
 #include "formats/generated/master_service.h"
 #include "formats/generated/run_metadata.h"
 #include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
 #include "master/partial_run.h"
@@ -20,10 +20,9 @@
 
 #define SCHEME "grpc://"
 #define FULL_TRACE 3  // of RunOptions.TraceLevel
+#define PARTITION_GRAPHS_FIELD 3  // of RunMetadata
 // How long a master has to end a session.
 #define CLOSE_TIMEOUT_MS 10000
-
-typedef struct exchange_s exchange_t;
 
 typedef struct client_session_s {
   leat_remote_session_t base;
@@ -35,84 +34,23 @@ typedef struct client_session_s {
   leat_mutex_t mutex;      // guards the graph's state, and is held while the graph is sent
   int64_t graph_version;   // the master's
   size_t sent_nodes;
-  leat_mutex_t calls_mutex;  // guards what follows
-  exchange_t* calls;
-  bool is_closed;
+  leat_client_calls_t calls;
 } client_session_t;
 
-// ---- Calls --------------------------------------------------------------------------------------
-
-// A call under way, on the stack of the thread that waits for it.
-struct exchange_s {
-  exchange_t *next, **link;  // in the session's list; |*link| is this call
-  leat_rpc_call_t* call;
-  leat_notification_t ended;
-  leat_status_t status;
-  // Reads the answer, on a thread of the engine.
-  leat_status_t (*read)(void* data, leat_string_view_t answer);
-  void* data;
-};
-
-static void end_exchange(void* data, leat_status_t status, leat_string_view_t details,
-                         leat_rpc_bytes_t answer) {
-  exchange_t* exchange = data;
-  leat_string_view_t view;
-  char* copy = NULL;
-  if (!status) status = leat_rpc_bytes_join(answer, leat_allocator_system(), &view, &copy);
-  if (!status && exchange->read) status = exchange->read(exchange->data, view);
-  leat_allocator_free(leat_allocator_system(), copy);
-  exchange->status = status;
-  leat_notification_open(&exchange->ended);
-}
-
-// Enters the call into the list. One that begins after the session was closed ends at once.
-static void enter(client_session_t* session, exchange_t* exchange) {
-  leat_mutex_lock(&session->calls_mutex);
-  exchange->next = session->calls;
-  exchange->link = &session->calls;
-  if (exchange->next) exchange->next->link = &exchange->next;
-  session->calls = exchange;
-  if (session->is_closed) leat_rpc_cancel(exchange->call);
-  leat_mutex_unlock(&session->calls_mutex);
-}
-
-// Takes the call out of the list. The master knows no session (ABORTED) where it reads a step only
-// after the end of its session; the step was then cancelled by that end, as the others were.
-static void leave(client_session_t* session, exchange_t* exchange) {
-  leat_mutex_lock(&session->calls_mutex);
-  *exchange->link = exchange->next;
-  if (exchange->next) exchange->next->link = exchange->link;
-  const bool is_closed = session->is_closed;
-  leat_mutex_unlock(&session->calls_mutex);
-  if (!is_closed || leat_status_code(exchange->status) != LEAT_ABORTED) return;
-  leat_status_free(exchange->status);
-  exchange->status = leat_make_status(LEAT_CANCELLED, "Run failed: the session was closed");
-}
-
-typedef enum {
-  CALL_OPENS,  // waits for a master that is not up yet
-  CALL_STEP,   // is ended when the session is closed
-  CALL_CLOSES,
-} call_kind_t;
-
-// Calls |method| and waits for the end. UNAVAILABLE where the master is gone.
 static leat_status_t call(client_session_t* session, const char* method,
                           const leat_message_descriptor_t* descriptor, const void* message,
-                          int64_t deadline_ns, call_kind_t kind,
-                          leat_status_t (*read)(void* data, leat_string_view_t answer),
+                          int64_t deadline_ns, leat_client_call_kind_t kind,
+                          leat_cancellation_t* cancellation, leat_client_read_fn_t read,
                           void* data) {
-  exchange_t exchange = {.read = read, .data = data};
-  const leat_rpc_call_options_t options = {
-      .method = method, .deadline_ns = deadline_ns, .waits = kind == CALL_OPENS};
-  leat_notification_initialize(&exchange.ended);
-  leat_rpc_call_message(session->channel, &options, descriptor, message, end_exchange, &exchange,
-                        &exchange.call);
-  if (kind == CALL_STEP) enter(session, &exchange);
-  leat_notification_wait(&exchange.ended, LEAT_DEADLINE_NEVER);
-  if (kind == CALL_STEP) leave(session, &exchange);
-  leat_notification_deinitialize(&exchange.ended);
-  leat_rpc_call_free(exchange.call);
-  return exchange.status;
+  const leat_client_call_t call = {.method = method,
+                                   .descriptor = descriptor,
+                                   .message = message,
+                                   .deadline_ns = deadline_ns,
+                                   .kind = kind,
+                                   .cancellation = cancellation,
+                                   .read = read,
+                                   .data = data};
+  return leat_client_call(&session->calls, session->channel, &call);
 }
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -125,23 +63,17 @@ bool leat_client_session_is_target(leat_string_view_t target, leat_string_view_t
 
 static void close_session(leat_remote_session_t* base) {
   client_session_t* session = (client_session_t*)base;
-  leat_mutex_lock(&session->calls_mutex);
-  session->is_closed = true;
-  leat_mutex_unlock(&session->calls_mutex);
+  leat_client_calls_close(&session->calls);
   if (session->handle) {
     const leat_pb_close_session_request_t request = {
         .session_handle = leat_string_view_from(session->handle)};
     // A master that is gone has no session to end.
     leat_status_free(call(session, "/tensorflow.MasterService/CloseSession",
                           &leat_pb_close_session_request_descriptor, &request,
-                          leat_clock_deadline_after_ms(CLOSE_TIMEOUT_MS), CALL_CLOSES, NULL,
-                          NULL));
+                          leat_clock_deadline_after_ms(CLOSE_TIMEOUT_MS),
+                          LEAT_CLIENT_CALL_CLOSES, NULL, NULL, NULL));
   }
-  leat_mutex_lock(&session->calls_mutex);
-  for (exchange_t* exchange = session->calls; exchange; exchange = exchange->next) {
-    leat_rpc_cancel(exchange->call);
-  }
-  leat_mutex_unlock(&session->calls_mutex);
+  leat_client_calls_cancel(&session->calls);
 }
 
 static void destroy_session(leat_remote_session_t* base) {
@@ -149,7 +81,7 @@ static void destroy_session(leat_remote_session_t* base) {
   leat_allocator_t* allocator = session->allocator;
   leat_rpc_channel_free(session->channel);
   leat_mutex_deinitialize(&session->mutex);
-  leat_mutex_deinitialize(&session->calls_mutex);
+  leat_client_calls_deinitialize(&session->calls);
   leat_allocator_free(allocator, session->handle);
   leat_allocator_free(allocator, session->address);
   leat_allocator_free(allocator, session);
@@ -170,7 +102,7 @@ static leat_status_t make_session(leat_string_view_t address, leat_allocator_t* 
   session->base.vtable = &kVtable;
   session->allocator = allocator;
   leat_mutex_initialize(&session->mutex);
-  leat_mutex_initialize(&session->calls_mutex);
+  leat_client_calls_initialize(&session->calls);
   leat_status_t status =
       leat_allocator_clone_string(allocator, address.data, address.size, &session->address);
   if (!status) status = leat_security_open_channel(address, &session->channel);
@@ -235,14 +167,14 @@ static leat_status_t open_session(client_session_t* session, const leat_session_
                                                    .target = leat_string_view_from(address)};
   LEAT_RETURN_IF_ERROR(call(session, "/tensorflow.MasterService/CreateSession",
                             &leat_pb_create_session_request_descriptor, &create, deadline_ns,
-                            CALL_OPENS, read_created, session));
+                            LEAT_CLIENT_CALL_OPENS, NULL, read_created, session));
   const leat_pb_list_devices_request_t list = {
       .session_handle = leat_string_view_from(session->handle)};
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(session->allocator, 1, &target->names));
   leat_arena_initialize(session->allocator, 0, target->names);
   return call(session, "/tensorflow.MasterService/ListDevices",
-              &leat_pb_list_devices_request_descriptor, &list, deadline_ns, CALL_OPENS,
-              read_devices, target);
+              &leat_pb_list_devices_request_descriptor, &list, deadline_ns,
+              LEAT_CLIENT_CALL_OPENS, NULL, read_devices, target);
 }
 
 leat_status_t leat_client_session_open(leat_string_view_t address,
@@ -273,7 +205,7 @@ leat_status_t leat_client_session_reset(leat_string_view_t address, const char* 
   }
   if (!status) {
     status = call(session, "/tensorflow.MasterService/Reset", &leat_pb_reset_request_descriptor,
-                  &request, LEAT_DEADLINE_NEVER, CALL_CLOSES, NULL, NULL);
+                  &request, LEAT_DEADLINE_NEVER, LEAT_CLIENT_CALL_CLOSES, NULL, NULL, NULL);
   }
   leat_arena_deinitialize(&arena);
   destroy_session(&session->base);
@@ -312,8 +244,8 @@ static leat_status_t send_graph(client_session_t* session, leat_shared_graph_t* 
         .graph_def = leat_string_builder_view(&bytes),
         .current_graph_version = session->graph_version};
     status = call(session, "/tensorflow.MasterService/ExtendSession",
-                  &leat_pb_extend_session_request_descriptor, &request, deadline_ns, CALL_STEP,
-                  read_extended, session);
+                  &leat_pb_extend_session_request_descriptor, &request, deadline_ns,
+                  LEAT_CLIENT_CALL_STEP, NULL, read_extended, session);
     if (!status) session->sent_nodes = count;
   }
   leat_string_builder_deinitialize(&bytes);
@@ -407,15 +339,34 @@ static leat_status_t read_fetches(step_t* step, const leat_pb_run_step_response_
   return status;
 }
 
+// Appends the graphs of the devices to |out|, as fields of a RunMetadata.
+static leat_status_t keep_partitions(const leat_pb_run_metadata_t* metadata,
+                                     leat_string_builder_t* out) {
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < metadata->partition_graphs.count && !status; ++i) {
+    leat_string_builder_t graph;
+    leat_string_builder_initialize(leat_allocator_system(), &graph);
+    status = leat_message_encode(&leat_pb_graph_def_descriptor,
+                                 &metadata->partition_graphs.items[i], &graph);
+    if (!status) {
+      leat_message_append_field(out, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&graph));
+    }
+    leat_string_builder_deinitialize(&graph);
+  }
+  return status ? status : leat_status_clone(out->status);
+}
+
 // Adds what the master recorded of the step.
 static leat_status_t read_metadata(step_t* step, leat_string_view_t bytes) {
   leat_pb_run_metadata_t metadata;
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, &step->arena,
                                            NULL, &metadata));
-  if (metadata.step_stats) {
+  if (step->run->collector && metadata.step_stats) {
     leat_step_collector_add_stats(step->run->collector, metadata.step_stats);
   }
-  return leat_ok_status();
+  return step->run->out_partition_graphs
+             ? keep_partitions(&metadata, step->run->out_partition_graphs)
+             : leat_ok_status();
 }
 
 static leat_status_t read_step(void* data, leat_string_view_t answer) {
@@ -427,7 +378,9 @@ static leat_status_t read_step(void* data, leat_string_view_t answer) {
     return leat_make_status((leat_status_code_t)response.status_code, "%.*s",
                             LEAT_SV_ARG(response.status_error_message));
   }
-  if (step->run->collector) LEAT_RETURN_IF_ERROR(read_metadata(step, response.metadata));
+  if (step->run->collector || step->run->out_partition_graphs) {
+    LEAT_RETURN_IF_ERROR(read_metadata(step, response.metadata));
+  }
   return read_fetches(step, &response);
 }
 
@@ -450,6 +403,8 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   leat_pb_run_options_experimental_t keys = {.collective_graph_key = run->collective_graph_key};
   const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0,
                                          .trace_level = run->collector ? FULL_TRACE : 0,
+                                         .output_partition_graphs =
+                                             run->out_partition_graphs != NULL,
                                          .experimental = &keys};
   step_t step = {.run = run, .request = {.options = (leat_pb_run_options_t*)&options}};
   leat_arena_initialize(session->allocator, 0, &step.arena);
@@ -459,8 +414,8 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   if (!status) status = make_step(session, graph, &step);
   if (!status) {
     status = call(session, "/tensorflow.MasterService/RunStep",
-                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns, CALL_STEP,
-                  read_step, &step);
+                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns,
+                  LEAT_CLIENT_CALL_STEP, run->cancellation, read_step, &step);
   }
   leat_arena_deinitialize(&step.arena);
   return status;
@@ -526,7 +481,8 @@ static leat_status_t take_fetch(leat_remote_partial_run_t* base, int fetch,
   if (!status) {
     status = call(session, "/tensorflow.MasterService/RunStep",
                   &leat_pb_run_step_request_descriptor, &step.request,
-                  leat_clock_deadline_after_ms(session->timeout_ms), CALL_STEP, read_step, &step);
+                  leat_clock_deadline_after_ms(session->timeout_ms), LEAT_CLIENT_CALL_STEP,
+                  NULL, read_step, &step);
   }
   drop_feeds(partial);
   leat_arena_deinitialize(&step.arena);
@@ -575,8 +531,8 @@ static leat_status_t set_up(client_partial_t* partial, leat_shared_graph_t* grap
       .fetch = step->request.fetch,
       .target = step->request.target};
   return call(session, "/tensorflow.MasterService/PartialRunSetup",
-              &leat_pb_partial_run_setup_request_descriptor, &request, deadline_ns, CALL_STEP,
-              read_partial, partial);
+              &leat_pb_partial_run_setup_request_descriptor, &request, deadline_ns,
+              LEAT_CLIENT_CALL_STEP, NULL, read_partial, partial);
 }
 
 static leat_status_t begin_partial(leat_remote_session_t* base, leat_shared_graph_t* graph,

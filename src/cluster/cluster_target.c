@@ -217,6 +217,7 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
                          out_target);
     }
     if (!status) out_target->numbers = leat_task_collectives_numbers(task->collectives);
+    out_target->dead_fetch_code = LEAT_INTERNAL;
     if (status) leat_target_deinitialize(out_target, task->allocator);
   }
   free_asking(task->allocator, &asking);

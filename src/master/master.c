@@ -73,6 +73,7 @@ static leat_status_t register_partition(const leat_master_options_t* options,
       .functions = options->functions,
       .receives_dead = has_flow,
       .transfer_count = transfer_count,
+      .dead_fetch_code = options->dead_fetch_code,
   };
   out->device = request.device;
   out->worker = options->workers[device->task];

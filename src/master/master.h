@@ -47,6 +47,9 @@ typedef struct leat_master_options_s {
   leat_string_view_t config;  // the session's ConfigProto, for kernels that ask; borrowed
   bool keeps_partitions;  // keep a copy of each device's graph, for leat_compiled_partition
   leat_step_numbers_t* numbers;  // NULL: no other master's collectives meet this one's
+  // Of a step that fetches a dead tensor; OK stands for INVALID_ARGUMENT. TensorFlow's sessions of
+  // one process and its masters of clusters differ in it.
+  leat_status_code_t dead_fetch_code;
 } leat_master_options_t;
 
 // What a step is asked to do: outputs of a graph that are fed and fetched, and nodes that are to

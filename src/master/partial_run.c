@@ -28,6 +28,7 @@ struct leat_partial_run_s {
   leat_compiled_t* compiled;
   int64_t step_id;
   int feed_count, fetch_count;
+  leat_status_code_t dead_fetch_code;
   bool* needs;  // [fetch * feed_count + feed]
   leat_notification_t finished;
   leat_status_t status;  // of the step, once |finished| is open
@@ -179,6 +180,8 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   leat_status_t status;
   LEAT_GOTO_IF_ERROR(status, LEAT_ALLOCATE(options->allocator, 1, &run));
   run->allocator = options->allocator;
+  run->dead_fetch_code =
+      options->dead_fetch_code ? options->dead_fetch_code : LEAT_INVALID_ARGUMENT;
   run->worker = options->workers[0];
   run->feed_count = feed_count;
   run->fetch_count = rewrite->fetch_count;
@@ -260,7 +263,7 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
                                       leat_answer_give, &answer);
   LEAT_RETURN_IF_ERROR(leat_answer_wait(&answer));
   if (!value.alive) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
+    return leat_make_status(run->dead_fetch_code,
                             "Run failed: fetch %d was not computed (a dead tensor)", fetch);
   }
   *out_value = value.tensor;

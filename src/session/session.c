@@ -155,6 +155,7 @@ static leat_status_t become_master(leat_session_t* session, const leat_runtime_t
       .config = session->options.config,
       .keeps_partitions = session->options.build_cost_model > 0,
       .numbers = session->target.numbers,
+      .dead_fetch_code = session->target.dead_fetch_code,
   };
   session->master.passes.evaluate = leat_evaluator_run;
   session->master.passes.evaluate_data = &session->evaluator;
@@ -509,6 +510,10 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
   const bool is_specialized = leat_plans_is_specialized(&signature->plans, run->feed_values);
   return leat_master_show_partitions(&session->master, &rewrite,
                                      is_specialized ? run->feed_values : NULL, show, data);
+}
+
+bool leat_session_is_remote(const leat_session_t* session) {
+  return session->target.remote != NULL;
 }
 
 // ---- Running ------------------------------------------------------------------------------------

@@ -81,8 +81,8 @@ typedef struct leat_remote_session_s {
   const struct leat_remote_session_vtable_s* vtable;
 } leat_remote_session_t;
 typedef struct leat_remote_session_vtable_s {
-  // Runs a step, whose edges are the graph's; |run|'s number of threads and cancellation do not
-  // count. What the master has not seen of the graph is sent to it first. Any thread.
+  // Runs a step, whose edges are the graph's; |run|'s number of threads does not count. What the
+  // master has not seen of the graph is sent to it first. Any thread.
   leat_status_t (*run)(leat_remote_session_t* remote, leat_shared_graph_t* graph,
                        const leat_run_t* run);
   // Begins a partial run (master/partial_run.h) with the feeds and fetches that |run| names.
@@ -100,6 +100,7 @@ typedef struct leat_remote_session_vtable_s {
 typedef struct leat_target_s {
   leat_remote_session_t* remote;  // NULL: this process is the master
   leat_step_numbers_t* numbers;  // borrowed; NULL: the session's collectives are its own
+  leat_status_code_t dead_fetch_code;  // see leat_master_options_t
   leat_worker_t** workers;  // by task; the first is of this process
   int worker_count;
   leat_device_t** devices;  // of this process; retained
@@ -173,7 +174,12 @@ struct leat_run_s {
   struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
   int64_t collective_graph_key;  // by which masters number steps in common; 0: that of the graph
+  // Where a master in another process runs the step, it appends the graphs that the devices got, as
+  // fields partition_graphs of a RunMetadata; NULL: nobody asks for them.
+  struct leat_string_builder_s* out_partition_graphs;
 };
+// Whether the session's master is another process.
+bool leat_session_is_remote(const leat_session_t* session);
 // Runs a step. As in TensorFlow, INVALID_ARGUMENT where an output is both fed and fetched; a
 // signature that was prepared gives such a value back as it was fed.
 LEAT_MUST_USE leat_status_t leat_session_run(leat_session_t* session, const leat_run_t* run);
@@ -223,7 +229,8 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const leat_pass_observer_t* observer,
                                                    leat_graph_view_fn_t show, void* data);
 // Shows the graph that each device gets of |run|, by the plan that its |feed_values| take: see
-// leat_master_show_partitions.
+// leat_master_show_partitions. UNIMPLEMENTED where the master is another process, whose step gives
+// them (|out_partition_graphs|).
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,
                                                          leat_graph_view_fn_t show, void* data);

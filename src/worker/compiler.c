@@ -396,6 +396,8 @@ leat_status_t leat_plan_compile(const leat_register_request_t* request,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, 1, &plan));
   plan->allocator = options->allocator;
   plan->transfer_count = request->transfer_count;
+  plan->dead_fetch_code =
+      request->dead_fetch_code ? request->dead_fetch_code : LEAT_INVALID_ARGUMENT;
   plan->device = options->device;
   leat_device_retain(plan->device);
   leat_arena_initialize(options->allocator, 0, &plan->arena);

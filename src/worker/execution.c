@@ -137,7 +137,7 @@ static leat_status_t take_fetch(leat_execution_t* e, int index) {
                             slot->ref->name, LEAT_SV_ARG(node->name), output.index);
   }
   if (!slot->alive) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
+    return leat_make_status(plan->dead_fetch_code,
                             "Run failed: fetch '%.*s:%d' was not computed (a dead tensor)",
                             LEAT_SV_ARG(node->name), output.index);
   }

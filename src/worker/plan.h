@@ -168,6 +168,7 @@ typedef struct leat_plan_s {
   uint32_t* fetch_slots;
   bool* fetch_moves;         // the value is taken out of the slot: no later fetch shares it
   int fetch_count;
+  leat_status_code_t dead_fetch_code;
   bool has_async;
   bool ends_at_once;         // a step is over when leat_execution_start returns
   bool enqueues;             // has kernels whose work goes on after them, on the device

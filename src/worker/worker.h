@@ -40,6 +40,8 @@ typedef struct leat_register_request_s {
   // so a transport does not send the count.
   uint32_t transfer_count;
   struct leat_function_runtime_s* functions;  // that its kernels call; NULL = none
+  // Of a step that fetches a dead tensor; OK: INVALID_ARGUMENT. Not sent by a transport either.
+  leat_status_code_t dead_fetch_code;
 } leat_register_request_t;
 
 // A thread that waits for a step and lends itself to it. When a kernel for which the step waited is

@@ -11,7 +11,10 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cluster/cluster_scene.h"
+#include "formats/generated/run_metadata.h"
+#include "formats/wire/decode.h"
 #include "leat/callable.h"
+#include "leat/interrupt.h"
 #include "leat/train.h"
 #include "tensorflow/c/c_api.h"
 
@@ -206,7 +209,67 @@ static void closing_ends_steps(void** state) {
   TF_DeleteStatus(waiter.status);
 }
 
-// So does a master that goes away.
+// What puts |x| into the queue that |taken| waits on.
+static TF_Operation* add_put(TF_Output taken, TF_Output x) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "QueueEnqueueV2", "put");
+  TF_AddInput(description, TF_OperationInput((TF_Input){taken.oper, 0}));
+  TF_AddInputList(description, &x, 1);
+  TF_Operation* put = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return put;
+}
+
+typedef struct interrupted_s {
+  waiter_t waiter;
+  leat_interrupt_t* interrupt;
+  leat_notification_t begun;
+} interrupted_t;
+
+static void wait_interruptibly(void* data) {
+  interrupted_t* step = data;
+  leat_interrupt_begin(step->interrupt);
+  leat_notification_open(&step->begun);
+  wait_for_element(&step->waiter);
+  leat_interrupt_end(step->interrupt);
+}
+
+// One step is cancelled, on its way to the master or while it waits there. It takes nothing then,
+// and other steps and the session go on.
+static void one_step_is_cancelled(void** state) {
+  enum { kTries = 30 };
+  const TF_Output taken = add_wait(), x = add_placeholder("x");
+  const TF_Operation* const put = add_put(taken, x);
+  for (int i = 0; i < kTries; ++i) {
+    interrupted_t step = {.waiter = {taken, TF_NewStatus()}, .interrupt = leat_interrupt_create()};
+    leat_thread_t thread, other;
+    waiter_t waiter = {taken, TF_NewStatus()};
+    leat_notification_initialize(&step.begun);
+    LEAT_EXPECT_OK(leat_thread_start("test", wait_interruptibly, &step, &thread));
+    leat_notification_wait(&step.begun, LEAT_DEADLINE_NEVER);
+    if (i + 1 < kTries) {
+      leat_clock_sleep_ns(i * 20000);
+    } else {
+      cluster_let_wait();
+    }
+    LEAT_EXPECT_OK(leat_thread_start("test", wait_for_element, &waiter, &other));
+    leat_interrupt_cancel(step.interrupt);
+    leat_thread_join(thread);
+    assert_int_equal(TF_GetCode(step.waiter.status), TF_CANCELLED);
+    assert_non_null(strstr(TF_Message(step.waiter.status), "Run failed: "));
+    TF_Tensor* in = make_vector(1, 1);
+    TF_SessionRun(client.session, NULL, &x, &in, 1, NULL, NULL, 0, &put, 1, NULL, client.status);
+    expect(TF_OK, "");
+    TF_DeleteTensor(in);
+    leat_thread_join(other);  // which got the element
+    assert_int_equal(TF_GetCode(waiter.status), TF_OK);
+    TF_DeleteStatus(waiter.status);
+    TF_DeleteStatus(step.waiter.status);
+    leat_notification_deinitialize(&step.begun);
+    leat_interrupt_free(step.interrupt);
+  }
+}
+
+// A master that goes away ends steps too.
 static void a_master_that_stops_ends_steps(void** state) {
   waiter_t waiter = {add_wait(), TF_NewStatus()};
   leat_thread_t thread;
@@ -283,6 +346,48 @@ static void statistics_come_from_all_tasks(void** state) {
   TF_DeleteBuffer(metadata);
   TF_DeleteTensor(in);
   TF_DeleteTensor(out);
+}
+
+// The graphs that the devices got come with the answer, traced or not.
+static void partitions_are_shown(void** state) {
+  static const char kOptions[] = {0x28, 1, 0x08, 3};  // output_partition_graphs, FULL_TRACE
+  TF_Output x = add_placeholder("x");
+  TF_Output y = add_unary("Square", "squared", CLUSTER_PS_CPU, x);
+  TF_Output z = add_unary("Neg", "negated", CLUSTER_WORKER_CPU, y);
+  for (int is_traced = 0; is_traced < 2; ++is_traced) {
+    TF_Buffer options = {.data = kOptions, .length = is_traced ? 4 : 2};
+    TF_Tensor *in = make_vector(3, 1), *out = NULL;
+    TF_Buffer* metadata = TF_NewBuffer();
+    TF_SessionRun(client.session, &options, &x, &in, 1, &z, &out, 1, NULL, 0, metadata,
+                  client.status);
+    expect(TF_OK, "");
+    leat_pb_run_metadata_t read;
+    leat_arena_t arena;
+    leat_arena_initialize(leat_allocator_system(), 0, &arena);
+    LEAT_EXPECT_OK(leat_message_decode(&leat_pb_run_metadata_descriptor,
+                                       leat_string_view_make(metadata->data, metadata->length),
+                                       &arena, NULL, &read));
+    assert_int_equal(read.step_stats != NULL, is_traced);
+    assert_int_equal(read.partition_graphs.count, 2);
+    bool has_ps = false;
+    for (int i = 0; i < 2; ++i) {
+      const leat_pb_graph_def_t* graph = &read.partition_graphs.items[i];
+      bool is_ps = false;
+      for (size_t k = 0; k < graph->node.count; ++k) {
+        is_ps |= leat_string_view_equals(graph->node.items[k].name, "squared");
+      }
+      for (size_t k = 0; k < graph->node.count; ++k) {
+        assert_true(leat_string_view_equals(graph->node.items[k].device,
+                                            is_ps ? CLUSTER_PS_CPU : CLUSTER_WORKER_CPU));
+      }
+      has_ps |= is_ps;
+    }
+    assert_true(has_ps);
+    leat_arena_deinitialize(&arena);
+    TF_DeleteBuffer(metadata);
+    TF_DeleteTensor(in);
+    TF_DeleteTensor(out);
+  }
 }
 
 static void steps_have_deadlines(void** state) {
@@ -445,8 +550,10 @@ int main(void) {
       TEST(a_graph_grows_between_steps),
       TEST(failures_reach_the_client),
       TEST(closing_ends_steps),
+      TEST(one_step_is_cancelled),
       TEST(a_master_that_stops_ends_steps),
       TEST(statistics_come_from_all_tasks),
+      TEST(partitions_are_shown),
       TEST(a_step_in_parts),
       TEST(steps_have_deadlines),
       TEST(masters_that_are_not_there),

@@ -173,6 +173,27 @@ static void failures_name_their_task_and_node(void** state) {
   cluster_session_close(cluster, handle);
 }
 
+// TensorFlow's master of a cluster has another code for it than its session of one process.
+static void a_dead_fetch_is_internal(void** state) {
+  cluster_scene_t* cluster = *state;
+  char handle[32];
+  const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
+  for (int task = 0; task < CLUSTER_TASKS; ++task) {
+    const leat_output_t is_negative =
+        cluster_op(cluster, task, "Less", "", LEAT_INPUTS(x, scene_float(&cluster->scene, 0)),
+                   LEAT_NO_ATTRS);
+    cluster_op(cluster, task, "Switch", task == CLUSTER_PS ? "there" : "here",
+               LEAT_INPUTS(x, is_negative), LEAT_NO_ATTRS);
+  }
+  cluster_session_open(cluster, handle);
+  static const char* const kNames[] = {"there", "here"};
+  for (int i = 0; i < 2; ++i) {
+    assert_true(cluster_step(cluster, handle, kNames[i], NULL, "x", 2, LEAT_OK, "") == 2);
+    cluster_step(cluster, handle, kNames[i], NULL, "x", -2, LEAT_INTERNAL, "dead tensor");
+  }
+  cluster_session_close(cluster, handle);
+}
+
 // ---- Steps that end early -----------------------------------------------------------------------
 
 static void a_step_is_cancelled(void** state) {
@@ -368,6 +389,7 @@ int main(void) {
       TEST(a_step_over_both_tasks),
       TEST(fetches_are_sorted),
       TEST(failures_name_their_task_and_node),
+      TEST(a_dead_fetch_is_internal),
       TEST(a_step_is_cancelled),
       TEST(a_session_closes_while_steps_run),
       TEST(a_master_stops_while_steps_run),

@@ -56,6 +56,7 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
   }
   if (traced && run_metadata) collect(out_options);
   if (!run_metadata) out_options->shows_partitions = false;
+  leat_string_builder_initialize(leat_allocator_system(), &out_options->partition_graphs);
   return leat_ok_status();
 }
 
@@ -129,7 +130,9 @@ static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* se
   leat_status_t status = leat_ok_status();
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   if (options->collector) status = tell_statistics(options, session, run_metadata ? &bytes : NULL);
-  if (!status && options->shows_partitions) {
+  if (!status && options->shows_partitions && leat_session_is_remote(session->session)) {
+    leat_string_builder_append(&bytes, leat_string_builder_view(&options->partition_graphs));
+  } else if (!status && options->shows_partitions) {
     status = leat_session_show_partitions(session->session, run, append_partition, &bytes);
   }
   if (!status && run_metadata) return leat_capi_buffer_take(&bytes, run_metadata);
@@ -140,7 +143,7 @@ static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* se
 leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
                                         const leat_run_t* run, leat_status_t status,
                                         TF_Buffer* run_metadata) {
-  if (!options->collector && !options->shows_partitions) return status;
+  if (!options->collector && !options->shows_partitions) return status;  // and nothing was built
   if (status) {  // the times of a failed step mean nothing, and it may not have been partitioned
     options->measured = NULL;
     options->shows_partitions = false;
@@ -149,5 +152,6 @@ leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Ses
     status = leat_status_join(status, tell(options, session, run, run_metadata));
   }
   if (options->collector) leat_step_collector_deinitialize(options->collector);
+  leat_string_builder_deinitialize(&options->partition_graphs);
   return status;
 }
