@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick] [--ucx]
+"""Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
+[--ucx]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
 client's own time is therefore in every row, and makes the ratios smaller than those of the servers.
 Rounds of the two alternate, so that a disturbance of the machine meets both. Shown are the minimum
 and the median over all rounds; the ratio is TensorFlow's median over Leat's. With --ucx a cluster
-of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. Steps fetch nothing:
-what is measured is the cluster's work and not the way of a value into Python.
+of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. Steps fetch
+nothing: what is measured is the cluster's work and not the way of a value into Python.
 """
 import argparse
 import os

@@ -19,8 +19,10 @@
 #include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
 #include "graph/op/declared.h"
+#include "kernel/boxed_tensors.h"
 #include "kernel/resource.h"
 #include "ops/family.h"
+#include "ops/list/values.h"
 #include "ops/simulated/simulated_kernels.h"
 #include "trace/recording_process.h"
 #include "worker/local_worker.h"
@@ -31,6 +33,11 @@ static const leat_device_type_t* const kDeviceTypes[] = {&leat_cpu_device_type,
                                                          &leat_simulated_device_type};
 static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registry) = {
     leat_simulated_kernels_register};
+
+// Kinds of variants that graphs, files and messages of other tasks may hold, besides numbers.
+static const leat_variant_vtable_t* const kVariantKinds[] = {
+    &leat_tensor_list_vtable, &leat_tensor_map_vtable, &leat_optional_vtable,
+    &leat_ragged_box_vtable, &leat_tensor_box_vtable};
 
 // What a session's target may name besides this process.
 static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
@@ -160,6 +167,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   graph/control_flow/context.c: last, number
 //     numbers of threads that build conditionals and loops
 //     the first construct of a thread | atomic; thread | process; thread
+//   tensor/object.c: kinds, kind_count
+//     kinds of variants that messages may hold
+//     the runtime | set once; the count is atomic | process
 //   tensor/buffer_pool.c: pool
 //     memory of tensors: free blocks by size, the list of all thread caches, counts
 //     at start | a spinlock a list; atomic counts | process; the pool gives memory back by itself
@@ -483,6 +493,7 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
   }
   leat_op_registry_defer(runtime->ops, leat_declared_ops);
   leat_kernel_registry_defer(runtime->kernels, register_kernels);
+  leat_variant_kinds_set(kVariantKinds, LEAT_ARRAY_SIZE(kVariantKinds));
   leat_recording_begin_process();
   return status;
 }

@@ -179,7 +179,7 @@ static leat_plane_call_t* take_call(leat_plane_t* plane, uint64_t number) {
 }
 
 void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t status,
-                     leat_slot_t value) {
+                         leat_slot_t value) {
   leat_mutex_lock(&plane->mutex);
   leat_plane_call_t* call = take_call(plane, number);
   leat_mutex_unlock(&plane->mutex);
@@ -240,9 +240,10 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
 }
 
 void leat_plane_cancel(leat_plane_call_t* call) {
-  leat_plane_end_call(call->plane, call->number,
-           leat_make_status(LEAT_CANCELLED, "Receiving a value failed: it was cancelled"),
-           (leat_slot_t){0});
+  leat_plane_end_call(
+      call->plane, call->number,
+      leat_make_status(LEAT_CANCELLED, "Receiving a value failed: it was cancelled"),
+      (leat_slot_t){0});
 }
 
 // The number of a call on the way |number|; 0: there is none.
@@ -273,10 +274,10 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
   }
   leat_mutex_unlock(&plane->mutex);
   for (uint64_t call; (call = find_call(plane, number));) {
-    leat_plane_end_call(plane, call,
-             leat_make_status(code, "Receiving a value failed: the connection by UCX broke: %s",
-                              reason),
-             (leat_slot_t){0});
+    leat_plane_end_call(
+        plane, call,
+        leat_make_status(code, "Receiving a value failed: the connection by UCX broke: %s", reason),
+        (leat_slot_t){0});
   }
   leat_plane_way_release((leat_plane_way_t*)(uintptr_t)found);
 }

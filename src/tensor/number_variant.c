@@ -124,7 +124,7 @@ leat_status_t leat_number_variant_decode(leat_string_view_t type_name,
     return leat_ok_status();
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Tensor decode failed: variant is of type %.*s, must be empty or a "
-                          "number",
+                          "Tensor decode failed: variant is of type %.*s, must be empty, a "
+                          "number, or of a kind that messages may hold",
                           LEAT_SV_ARG(type_name));
 }

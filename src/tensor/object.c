@@ -57,6 +57,23 @@ void leat_resource_handle_release(leat_resource_handle_t* handle) {
   }
 }
 
+static const leat_variant_vtable_t* const* kinds;
+static _Atomic(size_t) kind_count;
+
+void leat_variant_kinds_set(const leat_variant_vtable_t* const* list, size_t count) {
+  kinds = list;
+  atomic_store_explicit(&kind_count, count, memory_order_release);
+}
+
+const leat_variant_vtable_t* leat_variant_kind_find(leat_string_view_t type_name) {
+  const size_t count = atomic_load_explicit(&kind_count, memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_DCHECK(kinds[i]->encode && kinds[i]->decode);
+    if (leat_string_view_equals(type_name, kinds[i]->type_name)) return kinds[i];
+  }
+  return NULL;
+}
+
 leat_status_t leat_object_set_string(TF_TString* target, leat_string_view_t text) {
   char* data = TF_TString_ResizeUninitialized(target, text.size);
   if (LEAT_UNLIKELY(!data)) {

@@ -67,9 +67,20 @@ struct leat_variant_vtable_s {
   // NULL: the kind cannot leave the process.
   leat_status_t (*encode)(void* self, char** out_metadata, size_t* out_metadata_size,
                           struct leat_tensor_s** out_tensors, size_t* out_tensor_count);
+  // The value that |encode| made |metadata| and |tensors| [count] of. It takes the tensors that it
+  // keeps, and leaves those as no tensors. They may come from anybody: INVALID_ARGUMENT for what
+  // |encode| does not make. NULL: no message may hold the kind.
+  leat_status_t (*decode)(leat_string_view_t metadata, struct leat_tensor_s* tensors, size_t count,
+                          leat_variant_t* out_variant);
   // The value for people, NUL-terminated; NULL: its type must do.
   void (*describe)(void* self, char* text, size_t size);
 };
+
+// The kinds of variants with a |decode|, a list of |count| that lives as long as the process;
+// numbers (number_variant.h) need not be in it. Called once, before any message is read.
+void leat_variant_kinds_set(const leat_variant_vtable_t* const* kinds, size_t count);
+// The kind of that list with the name; NULL where there is none.
+const leat_variant_vtable_t* leat_variant_kind_find(leat_string_view_t type_name);
 
 // Makes |target| a copy of |text|, which must not lie in |target|; RESOURCE_EXHAUSTED leaves it as
 // it was.

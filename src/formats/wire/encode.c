@@ -307,3 +307,9 @@ void leat_message_append_field(leat_string_builder_t* out, uint32_t number,
   leat_string_builder_append(out, leat_string_view_make((const char*)head, (size_t)(end - head)));
   leat_string_builder_append(out, bytes);
 }
+
+void leat_wire_append_varint(leat_string_builder_t* out, uint64_t value) {
+  uint8_t bytes[LEAT_WIRE_MAX_VARINT_BYTES];
+  const size_t size = (size_t)(leat_wire_write_varint(bytes, value) - bytes);
+  leat_string_builder_append(out, leat_string_view_make((const char*)bytes, size));
+}

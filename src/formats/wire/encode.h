@@ -17,5 +17,7 @@ LEAT_MUST_USE leat_status_t leat_message_encode(const leat_message_descriptor_t*
 // message or text.
 void leat_message_append_field(leat_string_builder_t* out, uint32_t number,
                                leat_string_view_t bytes);
+// Appends a varint.
+void leat_wire_append_varint(leat_string_builder_t* out, uint64_t value);
 
 #endif  // LEAT_FORMATS_WIRE_ENCODE_H_

@@ -13,13 +13,6 @@
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-static void append_varint(leat_string_builder_t* out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) {
-    leat_string_builder_append_char(out, (char)(value | 0x80));
-  }
-  leat_string_builder_append_char(out, (char)value);
-}
-
 // A list of messages: its items one after the other.
 typedef struct items_s {
   const leat_message_descriptor_t* descriptor;  // NULL: the items are strings
@@ -46,7 +39,7 @@ static leat_status_t pack(const items_t* items, leat_arena_t* arena,
   for (size_t i = 0; i < items->count && !status; ++i) {
     const size_t before = texts.size;
     status = append_item(items, i, &texts);
-    append_varint(&sizes, texts.size - before);
+    leat_wire_append_varint(&sizes, texts.size - before);
   }
   leat_string_builder_append(&sizes, leat_string_builder_view(&texts));
   if (!status) status = leat_status_clone(texts.status);

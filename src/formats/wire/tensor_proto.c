@@ -202,8 +202,35 @@ static leat_status_t read_handles(const leat_pb_tensor_proto_t* proto, leat_tens
   return leat_ok_status();
 }
 
-// Reads variants, of which only those of numbers can be made from a message.
+static leat_status_t read_tensor(const leat_pb_tensor_proto_t* proto, leat_buffer_source_t* source,
+                                 int depth, leat_tensor_t* out_tensor);
+
+// Makes a variant of a kind that is no number, of its own bytes and the tensors in it. These may be
+// tensors of variants, so that this recurses, up to MAX_VARIANT_DEPTH.
+static leat_status_t read_variant(const leat_pb_variant_tensor_data_proto_t* proto,
+                                  const leat_variant_vtable_t* kind, leat_buffer_source_t* source,
+                                  int depth, leat_variant_t* out_variant) {
+  leat_tensor_t* tensors;
+  const size_t count = proto->tensors.count;
+  if (depth == MAX_VARIANT_DEPTH) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor decode failed: variants are nested deeper than %d",
+                            MAX_VARIANT_DEPTH);
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count + 1, &tensors));
+  leat_status_t status = leat_ok_status();
+  for (size_t i = 0; i < count && !status; ++i) {
+    status = read_tensor(&proto->tensors.items[i], source, depth + 1, &tensors[i]);
+  }
+  if (!status) status = kind->decode(proto->metadata, tensors, count, out_variant);
+  for (size_t i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
+  leat_allocator_free(leat_allocator_system(), tensors);
+  return status;
+}
+
+// Reads variants: empty ones, numbers, and those of the kinds that leat_variant_kinds_set listed.
 static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
+                                   leat_buffer_source_t* source, int depth,
                                    const leat_tensor_t* tensor) {
   leat_variant_t* variants = leat_tensor_data(tensor, leat_variant_t);
   const leat_pb_variant_tensor_data_proto_list_t* list = &proto->variant_val;
@@ -213,14 +240,19 @@ static leat_status_t read_variants(const leat_pb_tensor_proto_t* proto,
                             "variant_val");
   }
   for (size_t i = 0; i < list->count && i < (size_t)tensor->shape.element_count; ++i) {
-    if (list->items[i].type_name.size == 0) continue;
-    LEAT_RETURN_IF_ERROR(leat_number_variant_decode(list->items[i].type_name,
-                                                    list->items[i].metadata, &variants[i]));
+    const leat_string_view_t type_name = list->items[i].type_name;
+    if (type_name.size == 0) continue;
+    const leat_variant_vtable_t* kind = leat_variant_kind_find(type_name);
+    LEAT_RETURN_IF_ERROR(
+        kind ? read_variant(&list->items[i], kind, source, depth, &variants[i])
+             : leat_number_variant_decode(type_name, list->items[i].metadata, &variants[i]));
   }
   return leat_ok_status();
 }
 
-static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_tensor_t* tensor) {
+static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto,
+                                   leat_buffer_source_t* source, int depth,
+                                   leat_tensor_t* tensor) {
   switch (tensor->dtype) {
     case LEAT_DTYPE_STRING:
       return leat_string_elements_decode(proto->tensor_content, tensor->shape.element_count,
@@ -228,7 +260,7 @@ static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_ten
     case LEAT_DTYPE_RESOURCE:
       return read_handles(proto, tensor);
     case LEAT_DTYPE_VARIANT:
-      return read_variants(proto, tensor);
+      return read_variants(proto, source, depth, tensor);
     default:
       break;
   }
@@ -240,13 +272,14 @@ static leat_status_t read_elements(const leat_pb_tensor_proto_t* proto, leat_ten
 // Makes the tensor and fills it. Strings are measured before they are allocated, so that elements
 // and texts are one block.
 static leat_status_t make_elements(const leat_pb_tensor_proto_t* proto,
-                                   leat_buffer_source_t* source, const leat_shape_t* shape,
-                                   leat_tensor_t* out_tensor) {
+                                   leat_buffer_source_t* source, int depth,
+                                   const leat_shape_t* shape, leat_tensor_t* out_tensor) {
   if (proto->dtype == LEAT_DTYPE_STRING && proto->tensor_content.size == 0) {
     return make_texts(&proto->string_val, source, shape, out_tensor);
   }
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(source, proto->dtype, shape, out_tensor));
-  return shape->element_count > 0 ? read_elements(proto, out_tensor) : leat_ok_status();
+  if (shape->element_count == 0) return leat_ok_status();
+  return read_elements(proto, source, depth, out_tensor);
 }
 
 // A larger shape is an error in the message and not a lack of memory, since no process can address
@@ -259,8 +292,9 @@ static bool is_absurd(const leat_shape_t* shape, size_t item_bytes) {
          bytes > MAX_TENSOR_BYTES;
 }
 
-leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
-                                     leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
+// Reads a tensor that lies within |depth| variants.
+static leat_status_t read_tensor(const leat_pb_tensor_proto_t* proto, leat_buffer_source_t* source,
+                                 int depth, leat_tensor_t* out_tensor) {
   leat_shape_t shape;
   *out_tensor = (leat_tensor_t){0};
   if (!leat_dtype_is_valid(proto->dtype) || leat_dtype_is_ref(proto->dtype)) {
@@ -284,11 +318,16 @@ leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
                               "bytes",
                               LEAT_SHAPE_TEXT(&shape), leat_dtype_name(proto->dtype));
   } else {
-    status = make_elements(proto, source, &shape, out_tensor);
+    status = make_elements(proto, source, depth, &shape, out_tensor);
   }
   leat_shape_release(&shape);
   if (!leat_status_is_ok(status)) leat_tensor_release(out_tensor);
   return status;
+}
+
+leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
+                                     leat_buffer_source_t* source, leat_tensor_t* out_tensor) {
+  return read_tensor(proto, source, 0, out_tensor);
 }
 
 size_t leat_tensor_proto_listed(const leat_pb_tensor_proto_t* proto, int64_t element_count) {

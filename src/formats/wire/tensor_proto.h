@@ -8,8 +8,8 @@
 // The tensor that |proto| holds, its bytes copied into a buffer of |source|. tensor_content is
 // taken where there is any, else the list of the dtype, whose last value fills what it leaves (no
 // value: zeros). INVALID_ARGUMENT for a shape that is not full, an unknown dtype, or content of
-// another size than the shape's; UNIMPLEMENTED for variants that hold something (their kernels
-// decode them); RESOURCE_EXHAUSTED when there is no memory for the shape.
+// another size than the shape's, and for a variant of an unknown kind, or which its kind refuses
+// (leat_variant_kinds_set); RESOURCE_EXHAUSTED when there is no memory for the shape.
 LEAT_MUST_USE leat_status_t leat_tensor_from_proto(const leat_pb_tensor_proto_t* proto,
                                                    leat_buffer_source_t* source,
                                                    leat_tensor_t* out_tensor);

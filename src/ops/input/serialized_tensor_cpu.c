@@ -2,10 +2,12 @@
 // TensorProto; other kernels and readers use the two functions as well. Numbers are written as the
 // bytes of the tensor (tensor_content), which is the smallest and fastest form. Strings are written
 // as a list, or packed into tensor_content where the caller wants TensorFlow's packed form.
-// Resources and variants have no bytes of their own and go through leat_tensor_to_proto.
+// Resources and variants have no bytes of their own and go through leat_tensor_to_proto; they are
+// read in TensorFlow's form, which packs them into tensor_content, as well.
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/shape_proto.h"
+#include "formats/wire/tensor_content.h"
 #include "formats/wire/tensor_proto.h"
 #include "ops/input/serialized_tensor_cpu.h"
 #include "ops/kernel_rows.h"
@@ -22,7 +24,7 @@ leat_status_t leat_tensor_parse(leat_string_view_t text, int dtype, leat_buffer_
                               "Type mismatch between parsed tensor (%s) and dtype (%s)",
                               leat_dtype_name(proto.dtype), leat_dtype_name(dtype));
   }
-  if (!status) status = leat_tensor_from_proto(&proto, source, out_tensor);
+  if (!status) status = leat_tensor_from_content(&proto, &arena, source, out_tensor);
   leat_arena_deinitialize(&arena);
   return status;
 }

@@ -2,17 +2,25 @@
 // kernels (tensor_list_cpu.h). A variant's vtable lets generic ops treat a list as they treat a
 // number: ZerosLike makes a list of zeros, and AddN adds two lists element by element, which is how
 // gradients of lists are summed. An element without a tensor stands for zeros of a shape that is
-// not known yet, so the sum of such an element and a tensor is the tensor. Lists cannot be encoded,
-// hence neither sent to another process nor saved.
+// not known yet, so the sum of such an element and a tensor is the tensor. In a message a list is
+// its tensors, and bytes that say which elements have none, the dtype and the shape, as TensorFlow
+// writes them; those of a peer are held against each other, since kernels rely on it that a tensor
+// of a list has the list's dtype and fits its shape.
 //
 //   variant ─▶ list: dtype, element shape, items ─▶ [tensor | none | tensor | ...]
 //   variant ─────┘  (references = 2: the next op that changes it copies it)
+#include <limits.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
+#include "formats/wire/shape_proto.h"
+#include "formats/wire/wire.h"
 #include "kernel/tensor_sum.h"
 #include "kernel/tuple.h"
 #include "ops/list/tensor_list_cpu.h"
+#include "ops/list/values.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
 
@@ -67,8 +75,6 @@ static leat_status_t copy_list(const leat_tensor_list_t* list, leat_tensor_list_
 
 // ---- The variant --------------------------------------------------------------------------------
 
-static const leat_variant_vtable_t kListVtable;
-
 static void list_retain(void* self) {
   leat_reference_count_retain(&((leat_tensor_list_t*)self)->references);
 }
@@ -104,7 +110,7 @@ static leat_status_t list_zeros_like(void* self, leat_variant_t* out_variant) {
       return status;
     }
   }
-  *out_variant = (leat_variant_t){&kListVtable, zeros};
+  *out_variant = (leat_variant_t){&leat_tensor_list_vtable, zeros};
   return leat_ok_status();
 }
 
@@ -144,28 +150,157 @@ static leat_status_t list_add(void* a_self, void* b_self, leat_variant_t* out_va
       return status;
     }
   }
-  *out_variant = (leat_variant_t){&kListVtable, sum};
+  *out_variant = (leat_variant_t){&leat_tensor_list_vtable, sum};
   return leat_ok_status();
+}
+
+// ---- In messages --------------------------------------------------------------------------------
+
+// The metadata of a list: the number of elements without a tensor, their indices, the dtype and the
+// limit, all as varints, and behind them the element shape as a TensorShapeProto.
+static leat_status_t write_metadata(const leat_tensor_list_t* list, leat_string_builder_t* out) {
+  leat_pb_tensor_shape_proto_t* shape;
+  leat_arena_t arena;
+  uint64_t missing = 0;
+  for (size_t i = 0; i < list->count; ++i) missing += !list->items[i].dtype;
+  leat_wire_append_varint(out, missing);
+  for (size_t i = 0; i < list->count; ++i) {
+    if (!list->items[i].dtype) leat_wire_append_varint(out, i);
+  }
+  leat_wire_append_varint(out, (uint64_t)list->dtype);
+  leat_wire_append_varint(out, (uint64_t)list->limit);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = leat_partial_shape_to_proto(list->shape, &arena, &shape);
+  if (!status) status = leat_message_encode(&leat_pb_tensor_shape_proto_descriptor, shape, out);
+  leat_arena_deinitialize(&arena);
+  return status ? status : leat_status_clone(out->status);
 }
 
 static leat_status_t list_encode(void* self, char** out_metadata, size_t* out_metadata_size,
                                  struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
-  return leat_make_status(LEAT_UNIMPLEMENTED, "A list of tensors cannot leave its process");
+  const leat_tensor_list_t* list = self;
+  leat_string_builder_t metadata;
+  leat_tensor_t* tensors = NULL;
+  leat_string_builder_initialize(leat_allocator_system(), &metadata);
+  leat_status_t status = write_metadata(list, &metadata);
+  if (!status) status = LEAT_ALLOCATE(leat_allocator_system(), list->count + 1, &tensors);
+  if (!status) status = leat_string_builder_finish(&metadata, out_metadata, out_metadata_size);
+  leat_string_builder_deinitialize(&metadata);
+  if (status) {
+    leat_allocator_free(leat_allocator_system(), tensors);
+    return status;
+  }
+  *out_tensor_count = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    if (list->items[i].dtype) tensors[(*out_tensor_count)++] = leat_tensor_share(&list->items[i]);
+  }
+  *out_tensors = tensors;
+  return leat_ok_status();
 }
 
-static const leat_variant_vtable_t kListVtable = {
+static leat_status_t malformed(const char* why) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Tensor decode failed: a list of tensors %s", why);
+}
+
+// What stands in the metadata, of which the indices from |missing| to |end| are a part.
+typedef struct described_s {
+  uint64_t missing_count;
+  const uint8_t *missing, *end;
+  uint64_t dtype, limit;
+  leat_partial_shape_t shape;  // in the arena
+} described_t;
+
+static leat_status_t read_metadata(leat_string_view_t metadata, leat_arena_t* arena,
+                                   described_t* out) {
+  const uint8_t* next = (const uint8_t*)metadata.data;
+  const uint8_t* end = next + metadata.size;
+  leat_pb_tensor_shape_proto_t shape;
+  uint64_t index;
+  next = leat_wire_read_varint(next, end, &out->missing_count);
+  out->missing = next;
+  out->end = end;
+  for (uint64_t i = 0; next && i < out->missing_count; ++i) {
+    next = leat_wire_read_varint(next, end, &index);
+  }
+  if (next) next = leat_wire_read_varint(next, end, &out->dtype);
+  if (next) next = leat_wire_read_varint(next, end, &out->limit);
+  if (!next) return malformed("has metadata that ends early");
+  if (out->dtype > INT_MAX || !leat_dtype_is_valid((int)out->dtype) ||
+      leat_dtype_is_ref((int)out->dtype)) {
+    return malformed("is of no known type");
+  }
+  if ((int64_t)out->limit < -1) return malformed("has a negative limit of elements");
+  LEAT_RETURN_IF_ERROR(leat_message_decode(
+      &leat_pb_tensor_shape_proto_descriptor,
+      leat_string_view_make((const char*)next, (size_t)(end - next)), arena, NULL, &shape));
+  return leat_partial_shape_from_proto(&shape, arena, &out->shape);
+}
+
+// Deals the tensors out to the elements that are not missing, whose indices rise.
+static leat_status_t deal_out(const described_t* described, leat_tensor_t* tensors,
+                              leat_tensor_list_t* list) {
+  const uint8_t* next = described->missing;
+  uint64_t missing = list->count, left = described->missing_count;
+  size_t taken = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    if (missing == list->count && left > 0) {
+      next = leat_wire_read_varint(next, described->end, &missing);
+      --left;
+      if (missing < i || missing >= list->count) return malformed("misses elements out of order");
+    }
+    if (missing == i) {
+      missing = list->count;
+      continue;
+    }
+    leat_tensor_t* tensor = &tensors[taken++];
+    if (tensor->dtype != list->dtype) return malformed("holds a tensor of another type");
+    if (!shapes_agree(list->shape, leat_partial_shape_of(&tensor->shape))) {
+      return malformed("holds a tensor that its element shape does not allow");
+    }
+    list->items[i] = leat_tensor_move(tensor);
+  }
+  return left ? malformed("misses an element twice") : leat_ok_status();
+}
+
+static leat_status_t list_decode(leat_string_view_t metadata, leat_tensor_t* tensors, size_t count,
+                                 leat_variant_t* out_variant) {
+  described_t described = {0};
+  leat_tensor_list_t* list = NULL;
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = read_metadata(metadata, &arena, &described);
+  if (!status) {
+    status = leat_tensor_list_create((int)described.dtype, described.shape,
+                                     (int64_t)(described.missing_count + count), &list);
+  }
+  if (!status) {
+    list->limit = (int64_t)described.limit;
+    status = deal_out(&described, tensors, list);
+  }
+  leat_arena_deinitialize(&arena);
+  if (status) {
+    leat_tensor_list_release(list);
+    return status;
+  }
+  *out_variant = (leat_variant_t){&leat_tensor_list_vtable, list};
+  return leat_ok_status();
+}
+
+const leat_variant_vtable_t leat_tensor_list_vtable = {
     .type_name = "tensorflow::TensorList",
     .retain = list_retain,
     .release = list_release,
     .zeros_like = list_zeros_like,
     .add = list_add,
     .encode = list_encode,
+    .decode = list_decode,
 };
 
 // ---- In kernels ---------------------------------------------------------------------------------
 
 leat_tensor_list_t* leat_tensor_list_of(const leat_variant_t* variant) {
-  return variant->vtable == &kListVtable ? variant->self : NULL;
+  return variant->vtable == &leat_tensor_list_vtable ? variant->self : NULL;
 }
 
 leat_status_t leat_tensor_list_input(leat_kernel_context_t* c, int index, int dtype,
@@ -190,7 +325,7 @@ leat_status_t leat_tensor_list_set_output(leat_kernel_context_t* c, leat_tensor_
     leat_tensor_list_release(list);
     return status;
   }
-  *leat_tensor_data(output, leat_variant_t) = (leat_variant_t){&kListVtable, list};
+  *leat_tensor_data(output, leat_variant_t) = (leat_variant_t){&leat_tensor_list_vtable, list};
   return leat_ok_status();
 }
 
@@ -208,7 +343,7 @@ leat_status_t leat_tensor_list_change_input(leat_kernel_context_t* c, leat_tenso
     leat_tensor_list_t* copy;
     LEAT_RETURN_IF_ERROR(copy_list(list, &copy));
     leat_variant_t former = to[i];
-    to[i] = (leat_variant_t){&kListVtable, copy};
+    to[i] = (leat_variant_t){&leat_tensor_list_vtable, copy};
     if (former.vtable) former.vtable->release(former.self);
   }
   return leat_ok_status();

@@ -13,6 +13,7 @@
 
 #include "kernel/tensor_sum.h"
 #include "ops/kernel_rows.h"
+#include "ops/list/values.h"
 #include "ops/lookup/key_rows_cpu.h"
 
 typedef struct tensor_map_s {
@@ -22,8 +23,6 @@ typedef struct tensor_map_s {
   leat_tensor_t* values;
   size_t key_room, value_room;
 } tensor_map_t;
-
-static const leat_variant_vtable_t kMapVtable;
 
 // ---- Life ---------------------------------------------------------------------------------------
 
@@ -142,7 +141,7 @@ static leat_status_t copy_map(const tensor_map_t* map, tensor_map_t** out_copy) 
 static leat_status_t map_zeros_like(void* self, leat_variant_t* out_variant) {
   tensor_map_t* empty;
   LEAT_RETURN_IF_ERROR(create_map(&empty));
-  *out_variant = (leat_variant_t){&kMapVtable, empty};
+  *out_variant = (leat_variant_t){&leat_tensor_map_vtable, empty};
   return leat_ok_status();
 }
 
@@ -171,22 +170,55 @@ static leat_status_t map_add(void* a, void* b, leat_variant_t* out_variant) {
     map_release(sum);
     return status;
   }
-  *out_variant = (leat_variant_t){&kMapVtable, sum};
+  *out_variant = (leat_variant_t){&leat_tensor_map_vtable, sum};
   return leat_ok_status();
 }
 
+// In a message a map is its keys and values in turn.
 static leat_status_t map_encode(void* self, char** out_metadata, size_t* out_metadata_size,
                                 struct leat_tensor_s** out_tensors, size_t* out_tensor_count) {
-  return leat_make_status(LEAT_UNIMPLEMENTED, "A map of tensors cannot leave its process");
+  const tensor_map_t* map = self;
+  const size_t count = map->rows.count;
+  *out_metadata = NULL;
+  *out_metadata_size = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 2 * count + 1, out_tensors));
+  for (size_t i = 0; i < count; ++i) {
+    (*out_tensors)[2 * i] = leat_tensor_share(&map->keys[i]);
+    (*out_tensors)[2 * i + 1] = leat_tensor_share(&map->values[i]);
+  }
+  *out_tensor_count = 2 * count;
+  return leat_ok_status();
 }
 
-static const leat_variant_vtable_t kMapVtable = {
+static leat_status_t map_decode(leat_string_view_t metadata, leat_tensor_t* tensors, size_t count,
+                                leat_variant_t* out_variant) {
+  tensor_map_t* map;
+  if (count % 2 != 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Tensor decode failed: a map has %zu tensors, must have two for each "
+                            "entry",
+                            count);
+  }
+  LEAT_RETURN_IF_ERROR(create_map(&map));
+  for (size_t i = 0; i < count; i += 2) {
+    leat_status_t status = put(map, &tensors[i], leat_tensor_move(&tensors[i + 1]));
+    if (status) {
+      map_release(map);
+      return status;
+    }
+  }
+  *out_variant = (leat_variant_t){&leat_tensor_map_vtable, map};
+  return leat_ok_status();
+}
+
+const leat_variant_vtable_t leat_tensor_map_vtable = {
     .type_name = "tensorflow::TensorMap",
     .retain = map_retain,
     .release = map_release,
     .zeros_like = map_zeros_like,
     .add = map_add,
     .encode = map_encode,
+    .decode = map_decode,
 };
 
 // ---- Kernels ------------------------------------------------------------------------------------
@@ -198,7 +230,7 @@ static leat_status_t input_map(leat_kernel_context_t* c, tensor_map_t** out_map)
                                LEAT_SHAPE_TEXT(&input->shape));
   }
   const leat_variant_t* variant = input->data;
-  *out_map = variant->vtable == &kMapVtable ? variant->self : NULL;
+  *out_map = variant->vtable == &leat_tensor_map_vtable ? variant->self : NULL;
   return *out_map ? leat_ok_status() : leat_kernel_invalid(c, "Input handle is not a map.");
 }
 
@@ -227,7 +259,7 @@ static leat_status_t change_input(leat_kernel_context_t* c, tensor_map_t** out_m
   if (to == from && atomic_load(&map->references) == 1) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(copy_map(map, &copy));
   leat_variant_t former = *to;
-  *to = (leat_variant_t){&kMapVtable, copy};
+  *to = (leat_variant_t){&leat_tensor_map_vtable, copy};
   if (former.vtable) former.vtable->release(former.self);
   *out_map = copy;
   return leat_ok_status();
