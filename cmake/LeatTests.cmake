@@ -162,7 +162,8 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   # A test that loads a plugin has the functions that the plugin calls.
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
-  foreach(test tests.capi.plugin_test tests.capi.filesystem_test)
+  foreach(test tests.capi.plugin_test tests.capi.filesystem_test tests.capi.platform_test
+      tests.capi.pluggable_device_test)
     set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
     add_dependencies(${test} ${plugins})
   endforeach()
@@ -180,6 +181,15 @@ if(TARGET custom_op)
   add_test(NAME examples.custom_op COMMAND custom_op $<TARGET_FILE:zero_out_plugin>)
   set_tests_properties(examples.custom_op PROPERTIES
     PASS_REGULAR_EXPRESSION "= \\[7, 8, 0\\]")
+endif()
+if(TARGET pluggable_device)
+  foreach(kept "" _nothing_kept)
+    add_test(NAME examples.pluggable_device${kept}
+      COMMAND pluggable_device $<TARGET_FILE:npu_plugin>)
+    set_tests_properties(examples.pluggable_device${kept} PROPERTIES
+      PASS_REGULAR_EXPRESSION "NPU:1\nloss 1\\.[0-9]* -> 0\\.00.*saw kernels, MatMul among them")
+  endforeach()
+  set_tests_properties(examples.pluggable_device_nothing_kept PROPERTIES ENVIRONMENT NPU_PLAIN=1)
 endif()
 if(TARGET filesystem)
   add_test(NAME examples.filesystem COMMAND filesystem $<TARGET_FILE:memory_plugin>)

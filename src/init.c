@@ -21,18 +21,18 @@
 #include "graph/op/declared.h"
 #include "kernel/boxed_tensors.h"
 #include "kernel/resource.h"
+#include "ops/default_device/default_kernels.h"
 #include "ops/family.h"
 #include "ops/list/values.h"
 #include "ops/simulated/simulated_kernels.h"
 #include "trace/recording_process.h"
 #include "worker/local_worker.h"
 
-// Kinds of devices, in the order of a session's devices, and libraries of kernels beside the
-// families' own.
-static const leat_device_type_t* const kDeviceTypes[] = {&leat_cpu_device_type,
-                                                         &leat_simulated_device_type};
+// Kinds of devices besides the CPU and before those of plug-ins, in the order of a session's
+// devices, and libraries of kernels beside the families' own.
+static const leat_device_type_t* const kAccelerators[] = {&leat_simulated_device_type};
 static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registry) = {
-    leat_simulated_kernels_register};
+    leat_simulated_kernels_register, leat_default_kernels_register};
 
 // Kinds of variants that graphs, files and messages of other tasks may hold, besides numbers.
 static const leat_variant_vtable_t* const kVariantKinds[] = {
@@ -77,6 +77,15 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   capi/plugin/plugin.c: loading
 //     the load that runs on this thread
 //     TF_LoadLibrary | thread | that call's end
+//   capi/plugin/platform.c: hardware_mutex
+//     excludes making the hardware behind devices of plug-ins, which is made once and kept
+//     at start | itself | process
+//   capi/plugin/profiler.c: profilers_mutex, profilers, is_profiling
+//     profilers of plug-ins, never removed, and whether a step is profiled
+//     loading a library of one | profilers_mutex | process
+//   device/device.c: registration, types
+//     kinds of devices of plug-ins, never removed
+//     loading a library of one | registration; readers follow the list by atomic loads | process
 //   optimize/graph_plugin.c: registration, plugins
 //     graph optimizers of plug-ins, never removed
 //     loading a library of one | registration; readers follow the list by atomic loads | process
@@ -260,6 +269,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   ops/simulated/simulated_kernels.c: rows, twins, row_count
 //     kernels of the simulated device, made from those of the CPU
 //     registering kernels | the lock of the registry's deferred registration | process
+//   ops/default_device/default_kernels.c: rows, twins, row_count
+//     kernels that devices of plug-ins have without a plug-in's, made from those of the CPU
+//     registering kernels | the lock of the registry's deferred registration | process
 //   base/allocator.c: allocator
 //     never written; a plain pointer to it is handed out
 //     at start | constant | process
@@ -336,26 +348,38 @@ static void clear_container(leat_string_view_t container) {
   leat_mutex_unlock(&containers_mutex);
 }
 
-static int count_devices(const leat_session_options_t* options, const char* type) {
-  for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
-    if (!strcmp(options->device_counts[i].type, type)) return options->device_counts[i].count;
-  }
-  return 0;
-}
-
-static leat_status_t open_devices(const leat_device_type_t* type, int count,
-                                  leat_thread_pool_t* pool, leat_allocator_t* allocator,
-                                  leat_target_t* target) {
+// Opens |count| devices of |type|, those with |numbers|; without them the first ones.
+static leat_status_t open_devices(const leat_device_type_t* type, const int* numbers, int count,
+                                  const leat_session_options_t* options, leat_thread_pool_t* pool,
+                                  leat_allocator_t* allocator, leat_target_t* target) {
   size_t room = (size_t)target->device_count;
   LEAT_RETURN_IF_ERROR(LEAT_GROW(allocator, room + (size_t)count, &target->devices, &room));
   for (int i = 0; i < count; ++i) {
     char name[80];
     snprintf(name, sizeof name, "/job:localhost/replica:0/task:0/device:%s:%d", type->name, i);
-    LEAT_RETURN_IF_ERROR(type->create(leat_string_view_from(name), pool, allocator,
-                                      &target->devices[target->device_count]));
+    const leat_device_request_t request = {.name = leat_string_view_from(name),
+                                           .number = numbers ? numbers[i] : i,
+                                           .memory_fraction = options->device_memory_fraction,
+                                           .pool = pool,
+                                           .allocator = allocator};
+    LEAT_RETURN_IF_ERROR(
+        type->create(type, &request, &target->devices[target->device_count]));
     ++target->device_count;
   }
   return leat_ok_status();
+}
+
+// Opens the devices of an accelerator's |type| that the session shall have.
+static leat_status_t open_accelerators(const leat_device_type_t* type,
+                                       const leat_session_options_t* options,
+                                       leat_thread_pool_t* pool, leat_allocator_t* allocator,
+                                       leat_target_t* target) {
+  int numbers[LEAT_SESSION_MAX_ACCELERATORS], count = 0, available = -1;
+  if (type->count) LEAT_RETURN_IF_ERROR(type->count(type, &available));
+  LEAT_RETURN_IF_ERROR(
+      leat_session_options_find_devices(options, type->name, available, numbers, &count));
+  if (count == 0) return leat_ok_status();
+  return open_devices(type, numbers, count, options, pool, allocator, target);
 }
 
 // Makes the devices of this process and the local worker that runs graphs on them.
@@ -364,10 +388,13 @@ static leat_status_t open_local(const leat_runtime_t* runtime,
   leat_thread_pool_t* pool;
   LEAT_RETURN_IF_ERROR(open_pool(options, runtime->allocator, &pool));
   int cpus = options->cpu_device_count > 0 ? options->cpu_device_count : 1;
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kDeviceTypes) && !status; ++i) {
-    int count = i == 0 ? cpus : count_devices(options, kDeviceTypes[i]->name);
-    if (count > 0) status = open_devices(kDeviceTypes[i], count, pool, runtime->allocator, target);
+  leat_status_t status =
+      open_devices(&leat_cpu_device_type, NULL, cpus, options, pool, runtime->allocator, target);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kAccelerators) && !status; ++i) {
+    status = open_accelerators(kAccelerators[i], options, pool, runtime->allocator, target);
+  }
+  for (const leat_device_type_t* t = leat_device_types(); t && !status; t = t->next) {
+    status = open_accelerators(t, options, pool, runtime->allocator, target);
   }
   // The state of a session with other devices ends with the session, because their memory does.
   bool shared = !options->isolate_state && cpus <= LEAT_SHARED_DEVICE_MAX &&

@@ -213,8 +213,8 @@ static leat_status_t open_devices(leat_task_t* task) {
     leat_string_view_t name;
     LEAT_RETURN_IF_ERROR(leat_arena_print(&task->spec.arena, &name, "%.*s/device:CPU:%d",
                                           LEAT_SV_ARG(task->spec.tasks[task->number].name), i));
-    LEAT_RETURN_IF_ERROR(leat_cpu_device_type.create(name, task->pool, task->allocator,
-                                                     &task->devices[i]));
+    LEAT_RETURN_IF_ERROR(
+        leat_cpu_device_create(name, task->pool, task->allocator, &task->devices[i]));
     ++task->device_count;
     // TensorFlow's masters know the devices of a renamed task by what its root answers.
     task->devices[i]->incarnation = task->root->devices[i]->incarnation;

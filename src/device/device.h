@@ -50,16 +50,35 @@ struct leat_device_s {
   leat_speed_t speed;  // estimates for the cost model
 };
 
-// A kind of devices; src/init.c lists them. A session opens as many devices of a kind as
-// ConfigProto's device_count states under |name|; without a statement one CPU and none of the other
-// kinds.
-typedef struct leat_device_type_s {
+// What a session asks for when it opens a device.
+typedef struct leat_device_request_s {
+  leat_string_view_t name;  // in full
+  int number;               // which of the kind's devices it shall be
+  double memory_fraction;   // the part of the device's memory that it may take; 0: it decides
+  leat_thread_pool_t* pool;  // retained by the device; may be NULL
+  leat_allocator_t* allocator;
+} leat_device_request_t;
+
+// A kind of devices; src/init.c lists the library's own, and plug-ins register others. A session
+// opens as many devices of a kind as ConfigProto's device_count states under |name|; without a
+// statement one CPU, all that a plug-in has, and none of the other kinds.
+typedef struct leat_device_type_s leat_device_type_t;
+struct leat_device_type_s {
   const char* name;  // "CPU"
-  // Creates a device with the full name |name|, and retains |pool|.
-  leat_status_t (*create)(leat_string_view_t name, leat_thread_pool_t* pool,
-                          leat_allocator_t* allocator, leat_device_t** out_device);
-} leat_device_type_t;
+  leat_status_t (*create)(const leat_device_type_t* type, const leat_device_request_t* request,
+                          leat_device_t** out_device);
+  // How many there are; NULL: as many as a session asks for.
+  leat_status_t (*count)(const leat_device_type_t* type, int* out_count);
+  const leat_device_type_t* next;  // in the list of those that were registered
+};
 extern const leat_device_type_t leat_cpu_device_type;
+
+// Adds |type|, which must stay valid for ever and says how many devices there are, to what sessions
+// that are opened from now on have. ALREADY_EXISTS where a type of that name was registered. Any
+// thread.
+LEAT_MUST_USE leat_status_t leat_device_type_register(leat_device_type_t* type);
+// The list of those that were registered, the latest first; NULL: there are none.
+const leat_device_type_t* leat_device_types(void);
 
 // Add and drop a reference; the last one destroys the device.
 static inline void leat_device_retain(leat_device_t* device) {
@@ -68,6 +87,13 @@ static inline void leat_device_retain(leat_device_t* device) {
 static inline void leat_device_release(leat_device_t* device) {  // NULL is allowed
   if (device && leat_reference_count_release(&device->references)) device->vtable->destroy(device);
 }
+
+// For devices with memory of their own: makes |to| the target of a copy of |from|. A tensor without
+// a type is allocated from |source|; any other must have the type and shape of |from|
+// (INVALID_ARGUMENT).
+LEAT_MUST_USE leat_status_t leat_device_prepare_target(const leat_tensor_t* from,
+                                                       leat_buffer_source_t* source,
+                                                       leat_tensor_t* to);
 
 // Creates a CPU device of this process, with the full name |name|. |pool| is retained.
 // INVALID_ARGUMENT for a name that is not a CPU's.

@@ -345,11 +345,8 @@ static leat_status_t search_list(const leat_kernel_registry_t* registry, leat_st
   return leat_ok_status();
 }
 
-static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
-                            const leat_attr_t* attrs, int attr_count,
-                            leat_string_view_t device_type, search_t* out_search) {
-  *out_search = (search_t){
-      .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
+static leat_status_t search_type(const leat_kernel_registry_t* registry, const leat_op_t* op,
+                                 search_t* out_search) {
   leat_kernel_registry_t* filled = NULL;
   LEAT_RETURN_IF_ERROR(filled_of(registry, &filled));
   if (filled) LEAT_RETURN_IF_ERROR(search_list(filled, op->name, out_search));
@@ -357,6 +354,20 @@ static leat_status_t search(const leat_kernel_registry_t* registry, const leat_o
   for (const leat_kernel_entry_t* e = first_late(registry); e; e = next_of(e)) {
     if (leat_string_view_equals(op->name, e->row->op)) consider(out_search, e);
   }
+  return leat_ok_status();
+}
+
+static leat_status_t search(const leat_kernel_registry_t* registry, const leat_op_t* op,
+                            const leat_attr_t* attrs, int attr_count,
+                            leat_string_view_t device_type, search_t* out_search) {
+  *out_search = (search_t){
+      .attrs = attrs, .attr_count = attr_count, .device_type = device_type};
+  LEAT_RETURN_IF_ERROR(search_type(registry, op, out_search));
+  if (out_search->row || leat_string_view_equals(device_type, "CPU")) return leat_ok_status();
+  search_t in_default = *out_search;
+  in_default.device_type = LEAT_SV(LEAT_KERNEL_DEFAULT_DEVICE);
+  LEAT_RETURN_IF_ERROR(search_type(registry, op, &in_default));
+  out_search->row = in_default.row;
   return leat_ok_status();
 }
 

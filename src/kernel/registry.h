@@ -23,6 +23,9 @@ LEAT_MUST_USE leat_status_t leat_kernel_registry_add(leat_kernel_registry_t* reg
 // fails the look-up fails, and the next one tries again. To be called before any look-up.
 typedef leat_status_t (*leat_kernel_fill_fn_t)(leat_kernel_registry_t* registry);
 void leat_kernel_registry_defer(leat_kernel_registry_t* registry, leat_kernel_fill_fn_t fill);
+// Rows of this device type serve the nodes of every other device but the CPU for which its own type
+// has no row, as in TensorFlow.
+#define LEAT_KERNEL_DEFAULT_DEVICE "DEFAULT"
 // The row that serves a node. Thread-safe. NOT_FOUND "No registered 'X' OpKernel for 'CPU' devices
 // ..." names op, device, attributes and the rows that exist; INVALID_ARGUMENT when a row constrains
 // an attribute that the node lacks.

@@ -14,15 +14,21 @@
 #define LEAT_SESSION_DEVICE_TYPES 4
 typedef struct leat_device_count_s {
   char type[16];  // "SIM"; "" ends the list
-  int count;
+  int count;      // may be 0
 } leat_device_count_t;
 
 #define LEAT_SESSION_MAX_CPU_DEVICES 4096
+// The most devices of any other type.
+#define LEAT_SESSION_MAX_ACCELERATORS 64
 #define LEAT_SESSION_INTER_OP_POOLS 8
 // The options of a session, mostly from ConfigProto.
 typedef struct leat_session_options_s {
   int cpu_device_count;            // 0: one
   leat_device_count_t device_counts[LEAT_SESSION_DEVICE_TYPES];
+  // Of devices of plug-ins: which there shall be, as "1,0" ("": all), and the part of their memory
+  // that they may take (0: as they decide).
+  char visible_devices[160];
+  double device_memory_fraction;
   int intra_op_threads;            // 0 = all CPUs
   // Threads that nodes of a step may keep busy side by side: 0 = as many as there are; below 0, the
   // thread that runs the step alone. A run may choose another of the pools that the configuration
@@ -63,6 +69,13 @@ leat_session_options_t leat_session_options_default(void);
 // Notes that there shall be |count| devices of |type|, which is not "CPU".
 void leat_session_options_count_devices(leat_string_view_t type, int count,
                                         leat_session_options_t* options);
+// Finds which devices of |type| a session opens, and in what order: |out_numbers|
+// [LEAT_SESSION_MAX_ACCELERATORS]. There are |available|, all of which it has unless the options
+// say otherwise; below 0: as many as the options state. INVALID_ARGUMENT where |visible_devices| is
+// no list of different devices that there are.
+LEAT_MUST_USE leat_status_t leat_session_options_find_devices(
+    const leat_session_options_t* options, const char* type, int available, int* out_numbers,
+    int* out_count);
 // Reads a serialized ConfigProto over the defaults (session_config.c). Where it is not valid,
 // nothing changes: INVALID_ARGUMENT. |*out_executor_status| tells of an unknown executor_type, with
 // which no session can be created; TensorFlow finds it only then, so the rest is taken.

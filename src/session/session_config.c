@@ -6,11 +6,10 @@
 // no part of a configuration: the placer and the measured costs.
 #include <string.h>
 
+#include "base/checked.h"
 #include "formats/generated/config.h"
 #include "formats/wire/decode.h"
 #include "session/session.h"
-
-#define MAX_ACCELERATORS 64
 
 // Reads the executor. "" and "DEFAULT" leave the choice to the session.
 static leat_status_t read_executor(leat_string_view_t name, leat_executor_kind_t* inout_kind) {
@@ -40,9 +39,9 @@ void leat_session_options_count_devices(leat_string_view_t type, int count,
                                         leat_session_options_t* options) {
   for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
     leat_device_count_t* entry = &options->device_counts[i];
-    if (entry->count > 0 || type.size >= sizeof entry->type) continue;
+    if (entry->type[0] || type.size >= sizeof entry->type) continue;
     memcpy(entry->type, type.data, type.size);
-    entry->count = count < MAX_ACCELERATORS ? count : MAX_ACCELERATORS;
+    entry->count = LEAT_MIN(count, LEAT_SESSION_MAX_ACCELERATORS);
     return;
   }
 }
@@ -51,11 +50,12 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
                                        leat_session_options_t* options) {
   for (size_t i = 0; i < config->device_count.count; ++i) {
     const leat_pb_config_proto_device_count_entry_t* entry = &config->device_count.items[i];
-    if (entry->value <= 0) continue;
+    if (entry->value < 0) continue;
     if (!leat_string_view_equals(entry->key, "CPU")) {
       leat_session_options_count_devices(entry->key, entry->value, options);
       continue;
     }
+    if (entry->value == 0) continue;
     if (entry->value > LEAT_SESSION_MAX_CPU_DEVICES) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Setting the configuration failed: device_count[\"CPU\"] is %d, must "
@@ -63,6 +63,25 @@ static leat_status_t read_device_count(const leat_pb_config_proto_t* config,
     }
     options->cpu_device_count = entry->value;
   }
+  return leat_ok_status();
+}
+
+// Devices of plug-ins are chosen by options of their own, not by those of GPUs, as in TensorFlow.
+static leat_status_t read_device_options(const leat_pb_config_proto_t* config,
+                                         leat_session_options_t* options) {
+  const leat_pb_gpu_options_t* given = config->pluggable_device_options;
+  if (!given) return leat_ok_status();
+  if (given->visible_device_list.size >= sizeof options->visible_devices) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Setting the configuration failed: visible_device_list has %zu bytes, "
+                            "must have at most %zu",
+                            given->visible_device_list.size, sizeof options->visible_devices - 1);
+  }
+  if (given->visible_device_list.size > 0) {
+    memcpy(options->visible_devices, given->visible_device_list.data,
+           given->visible_device_list.size);
+  }
+  options->device_memory_fraction = given->per_process_gpu_memory_fraction;
   return leat_ok_status();
 }
 
@@ -191,6 +210,7 @@ static leat_status_t read_config(const leat_pb_config_proto_t* config,
   options.placer = inout_options->placer;  // set by functions other than TF_SetConfig, which stay
   options.costs = inout_options->costs;
   LEAT_RETURN_IF_ERROR(read_device_count(config, &options));
+  LEAT_RETURN_IF_ERROR(read_device_options(config, &options));
   options.intra_op_threads = config->intra_op_parallelism_threads;
   LEAT_RETURN_IF_ERROR(read_inter_op_threads(config, &options));
   options.use_per_session_threads = config->use_per_session_threads;

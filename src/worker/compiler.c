@@ -235,7 +235,9 @@ static leat_status_t make_kernel(leat_plan_compiler_t* c, leat_record_t* record,
   if (meets) plan->uses_rendezvous = true;
   if (row->compute_async) plan->has_async = true;
   if (row->compute_async && !meets) plan->waits = true;
-  if (row->enqueues) plan->enqueues = true;
+  // A receive enqueues a copy into the device, which reads the sender's memory.
+  const bool copies = node->op->flags & LEAT_OP_RECV && c->options->device->vtable->synchronize;
+  if (row->enqueues || copies) plan->enqueues = true;
   if (node->op->flags & LEAT_OP_STEP_RESOURCE) plan->uses_step_resources = true;
   return leat_ok_status();
 }

@@ -25,6 +25,12 @@ static leat_status_t open_virtual(leat_string_view_t name, leat_thread_pool_t* p
   return leat_simulated_device_create(name, &options, pool, allocator, out_device);
 }
 
+static leat_status_t open_by_type(leat_string_view_t name, leat_thread_pool_t* pool,
+                                  leat_allocator_t* allocator, leat_device_t** out_device) {
+  const leat_device_request_t request = {.name = name, .pool = pool, .allocator = allocator};
+  return leat_simulated_device_type.create(&leat_simulated_device_type, &request, out_device);
+}
+
 typedef struct subject_s {
   const char* name;
   leat_status_t (*create)(leat_string_view_t name, leat_thread_pool_t* pool,
@@ -33,7 +39,7 @@ typedef struct subject_s {
 
 static const subject_t subjects[] = {
     {TASK "CPU:0", leat_cpu_device_create},
-    {TASK "SIM:0", NULL},  // through its type
+    {TASK "SIM:0", open_by_type},
     {TASK "SIM:1", open_virtual},
 };
 
@@ -46,8 +52,8 @@ static void on_every_device(check_t check) {
       leat_thread_pool_t* pool = NULL;
       leat_device_t* device = NULL;
       if (threads) LEAT_EXPECT_OK(leat_thread_pool_create(threads, leat_allocator_system(), &pool));
-      LEAT_EXPECT_OK((subjects[i].create ? subjects[i].create : leat_simulated_device_type.create)(
-          leat_string_view_from(subjects[i].name), pool, leat_allocator_system(), &device));
+      LEAT_EXPECT_OK(subjects[i].create(leat_string_view_from(subjects[i].name), pool,
+                                        leat_allocator_system(), &device));
       leat_thread_pool_release(pool);  // the device keeps it
       check(device);
       leat_device_release(device);
@@ -305,8 +311,10 @@ static void every_creation_is_another(void** state) {
   leat_device_t* devices[4];
   for (int i = 0; i < 4; ++i) {
     const leat_device_type_t* type = i % 2 ? &leat_cpu_device_type : &leat_simulated_device_type;
-    LEAT_EXPECT_OK(type->create(i % 2 ? LEAT_SV(TASK "CPU:0") : LEAT_SV(TASK "SIM:0"), NULL,
-                                leat_allocator_system(), &devices[i]));
+    const leat_device_request_t request = {
+        .name = i % 2 ? LEAT_SV(TASK "CPU:0") : LEAT_SV(TASK "SIM:0"),
+        .allocator = leat_allocator_system()};
+    LEAT_EXPECT_OK(type->create(type, &request, &devices[i]));
     for (int k = 0; k < i; ++k) assert_true(devices[k]->incarnation != devices[i]->incarnation);
   }
   for (int i = 0; i < 4; ++i) leat_device_release(devices[i]);

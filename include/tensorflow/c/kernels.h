@@ -58,7 +58,7 @@ typedef struct TF_AsyncOpKernelDoneCallback TF_AsyncOpKernelDoneCallback;
 
 // Not of this library: what a library with kernels for devices of its own exports to register them.
 // TF_LoadLibrary does not call it.
-void TF_InitKernel(void);
+TF_CAPI_EXPORT void TF_InitKernel(void);
 
 // A kernel for the op |op_name| on devices of type |device_name| ("CPU").
 //
@@ -214,7 +214,8 @@ TF_CAPI_EXPORT TF_StringView TF_GetResourceMgrDefaultContainerName(TF_OpKernelCo
 // The version of the graphs that this library makes.
 TF_CAPI_EXPORT int TF_GetGraphDefVersion(TF_OpKernelContext* ctx);
 
-// Devices with streams come with plugins that Leat does not load: TF_FAILED_PRECONDITION.
+// The stream for kernels of a plug-in's device (experimental/stream_executor/stream_executor.h), on
+// which the kernel enqueues its work; it belongs to the device. TF_FAILED_PRECONDITION on a CPU.
 TF_CAPI_EXPORT SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status);
 
 // --- While it is made ------------------------------------------------------------------------

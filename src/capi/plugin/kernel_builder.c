@@ -14,7 +14,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "capi/plugin/plugin.h"
+#include "base/clock.h"
+#include "capi/plugin/plugin_device.h"
 #include "formats/generated/op_def.h"
 #include "formats/wire/decode.h"
 #include "graph/signature.h"
@@ -68,6 +69,31 @@ static leat_status_t compute(leat_kernel_context_t* context) {
   const leat_plugin_state_t* state = leat_plugin_state(&run);
   state->kernel->compute(state->instance, &run);
   return leat_plugin_run_status(&run);
+}
+
+// Runs a kernel that enqueues its work on a plug-in's device. A step that collects statistics waits
+// for the work, so that the device's timer tells how long it took.
+static leat_status_t compute_enqueues(leat_kernel_context_t* context) {
+  leat_device_t* device = context->kernel->device;
+  leat_step_listener_t* listener = context->services->listener;
+  const int64_t start_ns = leat_clock_now_ns();
+  const bool measures =
+      context->services->collector && leat_plugin_device_stream(device) != NULL;
+  SP_Timer timer = NULL;
+  int64_t duration_ns = 0;
+  if (measures) LEAT_RETURN_IF_ERROR(leat_plugin_device_start_timer(device, &timer));
+  leat_status_t status = compute(context);
+  if (measures) {
+    status = leat_status_join(status,
+                              leat_plugin_device_stop_timer(device, timer, &duration_ns));
+  } else {
+    duration_ns = leat_clock_now_ns() - start_ns;
+  }
+  LEAT_RETURN_IF_ERROR(status);
+  if (listener) {
+    listener->ended(listener, context->kernel, context->outputs, duration_ns, leat_ok_status());
+  }
+  return leat_ok_status();
 }
 
 // The context of an asynchronous run lives until the plugin calls its callback, which is the
@@ -236,6 +262,7 @@ static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_ke
   LEAT_RETURN_IF_ERROR(leat_capi_allocate_with_texts(sizeof(leat_plugin_kernel_t), builder->texts,
                                                      TEXTS, texts, &memory));
   leat_plugin_kernel_t* kernel = memory;
+  const bool is_cpu = strcmp(texts[DEVICE], "CPU") == 0;
   *kernel = builder->kernel;
   kernel->row = (leat_kernel_row_t){
       .op = texts[OP],
@@ -248,7 +275,8 @@ static leat_status_t make_kernel(const TF_KernelBuilder* builder, leat_plugin_ke
       .create = create,
       .destroy = destroy,
       .state_bytes = sizeof(leat_plugin_state_t),
-      .compute = kernel->compute ? compute : NULL,
+      .enqueues = kernel->compute && !is_cpu,
+      .compute = !kernel->compute ? NULL : is_cpu ? compute : compute_enqueues,
       .compute_async = kernel->compute ? NULL : compute_async,
   };
   *out = kernel;

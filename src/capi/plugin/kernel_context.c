@@ -7,7 +7,7 @@
 // what a plugin may have forgotten: every output must be set, and booleans must be 0 or 1. An
 // output may reuse the buffer of an input that nobody reads any more; since the plugin may still
 // ask for that input, both then own the buffer (share_back).
-#include "capi/plugin/plugin.h"
+#include "capi/plugin/plugin_device.h"
 #include "formats/generated/tensor.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_proto.h"
@@ -24,6 +24,43 @@ static bool has_input(const TF_OpKernelContext* ctx, int64_t i) {
 
 static bool has_output(const TF_OpKernelContext* ctx, int64_t i) {
   return i >= 0 && i < ctx->context->kernel->output_count;
+}
+
+// Whether |name| is in a list such as "a; b".
+static bool lists_name(const char* list, leat_string_view_t name) {
+  for (leat_string_view_t rest = leat_string_view_from(list ? list : ""); rest.size > 0;) {
+    size_t end = leat_string_view_find(rest, ';');
+    leat_string_view_t part = rest;
+    if (end != SIZE_MAX) part.size = end;
+    if (leat_string_view_equal(leat_string_view_trim(part), name)) return true;
+    rest = leat_string_view_from_index(rest, end == SIZE_MAX ? end : end + 1);
+  }
+  return false;
+}
+
+// Whether the kernel declares tensor |i| of |arguments| as host memory.
+static bool is_declared_host(const TF_OpKernelContext* ctx, int i,
+                             const leat_op_argument_t* arguments, int count,
+                             const int32_t* starts) {
+  int argument = 0;
+  while (argument + 1 < count && starts[argument + 1] <= i) ++argument;
+  return lists_name(ctx->context->kernel->row->host_memory, arguments[argument].name);
+}
+
+bool leat_plugin_input_is_host(const TF_OpKernelContext* ctx, int index) {
+  const leat_kernel_t* kernel = ctx->context->kernel;
+  return kernel->device->shares_host_memory ||
+         leat_dtype_in(leat_dtype_base(kernel->input_types[index]), LEAT_DTYPES_OBJECT) ||
+         is_declared_host(ctx, index, kernel->op->inputs, kernel->op->input_count,
+                          leat_plugin_state(ctx)->starts);
+}
+
+static bool output_is_host(const TF_OpKernelContext* ctx, int index) {
+  const leat_kernel_t* kernel = ctx->context->kernel;
+  return kernel->device->shares_host_memory ||
+         leat_dtype_in(leat_dtype_base(kernel->output_types[index]), LEAT_DTYPES_OBJECT) ||
+         is_declared_host(ctx, index, kernel->op->outputs, kernel->op->output_count,
+                          leat_plugin_state(ctx)->starts + kernel->op->input_count + 1);
 }
 
 int TF_NumInputs(TF_OpKernelContext* ctx) { return ctx->context->kernel->input_count; }
@@ -56,8 +93,10 @@ leat_status_t leat_plugin_run_status(TF_OpKernelContext* ctx) {
     failure = leat_make_status(LEAT_INTERNAL, "Missing %d-th output from {{node %.*s}}", i,
                                LEAT_SV_ARG(c->kernel->node_name));
   }
-  // A plugin is compiled elsewhere and may leave any byte in a boolean.
+  // A plugin is compiled elsewhere and may leave any byte in a boolean; those in a device are not
+  // read.
   for (int i = 0; i < c->kernel->output_count && !failure; ++i) {
+    if (c->outputs[i].tensor.dtype != LEAT_DTYPE_BOOL || !output_is_host(ctx, i)) continue;
     failure = leat_tensor_normalize_bools(c->services->memory, &c->outputs[i].tensor);
   }
   return failure;
@@ -182,7 +221,11 @@ static leat_status_t check_type(const TF_OpKernelContext* ctx, int i, int dtype)
 // Sets output |i|, which shares the tensor's buffer; a value that was set before is released.
 static leat_status_t set_output(TF_OpKernelContext* ctx, int i, const TF_Tensor* tensor) {
   leat_tensor_t value = {0};
-  LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(tensor, &value));
+  if (tensor && has_output(ctx, i) && !output_is_host(ctx, i)) {
+    value = leat_tensor_share(&tensor->tensor);  // its bytes are not for the host
+  } else {
+    LEAT_RETURN_IF_ERROR(leat_capi_tensor_value(tensor, &value));
+  }
   leat_status_t status = check_type(ctx, i, value.dtype);
   if (status) {
     leat_tensor_release(&value);
@@ -258,6 +301,37 @@ static void share_back(const leat_kernel_context_t* c, uint64_t inputs,
   }
 }
 
+// Of |inputs|, those whose memory an output could have: the host's or the device's.
+static uint64_t inputs_in_memory(const TF_OpKernelContext* ctx, uint64_t inputs, bool is_host) {
+  uint64_t found = 0;
+  for (; inputs; inputs &= inputs - 1) {
+    if (leat_plugin_input_is_host(ctx, __builtin_ctzll(inputs)) == is_host) {
+      found |= inputs & -inputs;
+    }
+  }
+  return found;
+}
+
+// Allocates output |index|, or gives it the buffer of one of |inputs|, in the memory that it must
+// lie in.
+static leat_status_t allocate_in_memory(TF_OpKernelContext* ctx, int index, uint64_t inputs,
+                                        const leat_shape_t* shape, leat_tensor_t** out_tensor) {
+  leat_kernel_context_t* c = ctx->context;
+  const leat_step_services_t* services = c->services;
+  const leat_device_t* device = c->kernel->device;
+  if (device->shares_host_memory) {
+    return leat_kernel_forward_any_or_allocate(c, inputs, index, shape, out_tensor);
+  }
+  const bool is_host = output_is_host(ctx, index);
+  leat_step_services_t with_memory = *services;
+  with_memory.memory = is_host ? device->host_memory : device->memory;
+  c->services = &with_memory;
+  leat_status_t status = leat_kernel_forward_any_or_allocate(
+      c, inputs_in_memory(ctx, inputs, is_host), index, shape, out_tensor);
+  c->services = services;
+  return status;
+}
+
 // Allocates output |index| or gives it the buffer of one of |inputs|, and wraps it.
 static leat_status_t allocate_output(TF_OpKernelContext* ctx, int index, uint64_t inputs,
                                      const int64_t* dims, int num_dims, TF_Tensor** out_handle) {
@@ -265,8 +339,7 @@ static leat_status_t allocate_output(TF_OpKernelContext* ctx, int index, uint64_
   leat_tensor_t* tensor = NULL;
   LEAT_RETURN_IF_ERROR(check_plain(ctx->context->kernel->output_types[index]));
   LEAT_RETURN_IF_ERROR(make_shape(dims, num_dims, &shape));
-  leat_status_t status = leat_kernel_forward_any_or_allocate(ctx->context, inputs, index, &shape,
-                                                             &tensor);
+  leat_status_t status = allocate_in_memory(ctx, index, inputs, &shape, &tensor);
   leat_shape_release(&shape);
   if (status) {
     leat_slot_release(&ctx->context->outputs[index]);
@@ -330,7 +403,12 @@ TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const
   if (!result) result = check_plain((int)dtype);
   if (!result) result = make_shape(dims, num_dims, &shape);
   if (!result) {
-    result = leat_kernel_allocate_temporary(context->context, (int)dtype, &shape, &tensor);
+    const leat_device_t* device = context->context->kernel->device;
+    const bool is_host = leat_dtype_in((int)dtype, LEAT_DTYPES_OBJECT) ||
+                         (alloc_attrs && alloc_attrs->on_host);
+    result = is_host && !device->shares_host_memory
+                 ? leat_tensor_allocate(device->host_memory, (int)dtype, &shape, &tensor)
+                 : leat_kernel_allocate_temporary(context->context, (int)dtype, &shape, &tensor);
     leat_shape_release(&shape);
   }
   if (!result) result = leat_capi_tensor_wrap(&tensor, &handle);
@@ -339,18 +417,6 @@ TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const
 }
 
 // ---- Places and steps ---------------------------------------------------------------------------
-
-// Whether |name| is in a list such as "a; b".
-static bool lists_name(const char* list, leat_string_view_t name) {
-  for (leat_string_view_t rest = leat_string_view_from(list ? list : ""); rest.size > 0;) {
-    size_t end = leat_string_view_find(rest, ';');
-    leat_string_view_t part = rest;
-    if (end != SIZE_MAX) part.size = end;
-    if (leat_string_view_equal(leat_string_view_trim(part), name)) return true;
-    rest = leat_string_view_from_index(rest, end == SIZE_MAX ? end : end + 1);
-  }
-  return false;
-}
 
 // Whether a tensor lies in host memory, as TensorFlow says it: what the kernel does not declare as
 // host memory counts as device memory, even on a CPU; only strings and resource handles are always
@@ -362,9 +428,7 @@ static bool is_in_host_memory(const TF_OpKernelContext* ctx, int i, int dtype,
       leat_dtype_base(dtype) != LEAT_DTYPE_VARIANT) {
     return true;
   }
-  int argument = 0;
-  while (argument + 1 < count && starts[argument + 1] <= i) ++argument;
-  return lists_name(ctx->context->kernel->row->host_memory, arguments[argument].name);
+  return is_declared_host(ctx, i, arguments, count, starts);
 }
 
 bool TF_IsHostMemoryInput(TF_OpKernelContext* ctx, int i, TF_Status* status) {
@@ -423,8 +487,11 @@ TF_StringView TF_GetResourceMgrDefaultContainerName(TF_OpKernelContext* ctx) {
 int TF_GetGraphDefVersion(TF_OpKernelContext* ctx) { return LEAT_GRAPH_DEF_VERSION; }
 
 SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status) {
+  SP_Stream stream = leat_plugin_device_stream(ctx->context->kernel->device);
   leat_capi_status_set(
-      status, leat_make_status(LEAT_FAILED_PRECONDITION,
-                               "Accessing device stream is not supported for a CPU device."));
-  return NULL;
+      status, stream ? leat_ok_status()
+                     : leat_make_status(LEAT_FAILED_PRECONDITION,
+                                        "Accessing device stream is not supported for a CPU "
+                                        "device."));
+  return stream;
 }

@@ -5,7 +5,7 @@
 // the functions that copy, update or allocate on its device; they are called on this thread, and
 // what they report by TF_OpKernelContext_Failure fails the run. Sums and zeros of variants, which
 // the same header has, stand at the end.
-#include "capi/plugin/plugin.h"
+#include "capi/plugin/plugin_device.h"
 #include "kernel/resource.h"
 #include "kernel/tensor_sum.h"
 #include "tensorflow/c/kernels_experimental.h"
@@ -89,8 +89,16 @@ static leat_status_t failure_of(const TF_OpKernelContext* ctx) {
 static leat_status_t copy_by(TF_OpKernelContext* ctx, copy_fn_t copy, const leat_tensor_t* value,
                              leat_tensor_t* out_copy) {
   leat_buffer_source_t* memory = ctx->context->services->memory;
-  if (!copy) return leat_tensor_copy(memory, value, out_copy);
+  leat_device_t* device = ctx->context->kernel->device;
+  const bool is_within = !copy && leat_plugin_device_stream(device) &&
+                         !leat_dtype_in(value->dtype, LEAT_DTYPES_OBJECT);
+  if (!copy && !is_within) return leat_tensor_copy(memory, value, out_copy);
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(memory, value->dtype, &value->shape, out_copy));
+  if (is_within) {
+    leat_status_t copied = leat_plugin_device_copy(device, value, out_copy);
+    if (copied) leat_tensor_release(out_copy);
+    return copied;
+  }
   TF_Tensor *source = NULL, *target = NULL;
   leat_status_t status = wrap_shared(value, &source);
   if (!status) status = wrap_shared(out_copy, &target);

@@ -15,6 +15,8 @@
 #include "base/library.h"
 #include "base/log.h"
 #include "capi/plugin/graph_optimizer.h"
+#include "capi/plugin/plugin_device.h"
+#include "capi/plugin/profiler.h"
 #include "formats/wire/encode.h"
 #include "graph/op/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
@@ -141,13 +143,15 @@ TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status) {
 static leat_status_t initialize_library(TF_Library* library) {
   loading_t mine = {.count = 0};
   void (*init_kernel)(void) = leat_library_symbol(library->library, "TF_InitKernel");
+  leat_init_platform_fn_t init_platform =
+      leat_library_symbol(library->library, "SE_InitPlugin");
+  leat_init_profiler_fn_t init_profiler =
+      leat_library_symbol(library->library, "TF_InitProfiler");
   leat_init_graph_fn_t init_graph = leat_library_symbol(library->library, "TF_InitGraph");
   if (library->is_initialized) return leat_ok_status();
-  if (leat_library_symbol(library->library, "SE_InitPlugin")) {
-    return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Loading '%s' failed: it brings devices, which Leat does not take from "
-                            "plugins",
-                            library->filename);
+  if (init_platform) {
+    LEAT_RETURN_IF_ERROR(leat_status_annotate(leat_platform_register(init_platform),
+                                              "Loading '%s' failed", library->filename));
   }
   loading = &mine;
   if (init_kernel) init_kernel();
@@ -155,6 +159,7 @@ static leat_status_t initialize_library(TF_Library* library) {
   leat_allocator_free(leat_allocator_system(), mine.ops);
   LEAT_RETURN_IF_ERROR(mine.failure);
   if (init_graph) LEAT_RETURN_IF_ERROR(leat_capi_graph_optimizer_register(init_graph));
+  if (init_profiler) LEAT_RETURN_IF_ERROR(leat_plugin_profiler_register(init_profiler));
   library->is_initialized = true;
   return leat_ok_status();
 }

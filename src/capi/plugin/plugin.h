@@ -85,6 +85,8 @@ static inline leat_plugin_state_t* leat_plugin_state(const TF_OpKernelContext* c
 struct leat_cell_s;
 LEAT_MUST_USE leat_status_t leat_plugin_find_variable(const TF_OpKernelContext* ctx, int index,
                                                       struct leat_cell_s** out_cell);
+// Whether input |index| lies in host memory, which is always so on a device that shares it.
+bool leat_plugin_input_is_host(const TF_OpKernelContext* ctx, int index);
 // Takes the outcome of a run: its failure, or INTERNAL where it left an output unset.
 LEAT_MUST_USE leat_status_t leat_plugin_run_status(TF_OpKernelContext* ctx);
 

@@ -5,6 +5,7 @@
 // steps. Tracing without a place for the RunMetadata collects nothing, as in TensorFlow.
 #include "capi/session/run_options.h"
 
+#include "capi/plugin/profiler.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
@@ -54,7 +55,10 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
     LEAT_RETURN_IF_ERROR(
         read_options(leat_capi_buffer_bytes(run_options), out_options, &traced));
   }
-  if (traced && run_metadata) collect(out_options);
+  if (traced && run_metadata) {
+    collect(out_options);
+    out_options->is_profiled = leat_plugin_profilers_start();
+  }
   if (!run_metadata) out_options->shows_partitions = false;
   leat_string_builder_initialize(leat_allocator_system(), &out_options->partition_graphs);
   return leat_ok_status();
@@ -114,17 +118,21 @@ static leat_status_t append_partition(void* data, bool unused, const leat_graph_
 
 // Adds what was collected to the session's costs, and to the RunMetadata where |out_bytes| is
 // given.
-static leat_status_t tell_statistics(const leat_capi_run_options_t* options, TF_Session* session,
+static leat_status_t tell_statistics(leat_capi_run_options_t* options, TF_Session* session,
                                      leat_string_builder_t* out_bytes) {
   leat_costs_t* costs = leat_session_costs(session->session);
   leat_pb_step_stats_t stats;
   LEAT_RETURN_IF_ERROR(leat_step_stats_describe(
       options->collector, out_bytes ? print_inputs : NULL, session, &stats));
   if (options->measured) LEAT_RETURN_IF_ERROR(leat_costs_add_step(costs, &stats));
+  if (options->is_profiled) {
+    options->is_profiled = false;
+    LEAT_RETURN_IF_ERROR(leat_plugin_profilers_collect(&options->collector->arena, &stats));
+  }
   return out_bytes ? encode(options, costs, &stats, out_bytes) : leat_ok_status();
 }
 
-static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* session,
+static leat_status_t tell(leat_capi_run_options_t* options, TF_Session* session,
                           const leat_run_t* run, TF_Buffer* run_metadata) {
   leat_string_builder_t bytes;
   leat_status_t status = leat_ok_status();
@@ -144,12 +152,18 @@ leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Ses
                                         const leat_run_t* run, leat_status_t status,
                                         TF_Buffer* run_metadata) {
   if (!options->collector && !options->shows_partitions) return status;  // and nothing was built
+  if (options->is_profiled) leat_plugin_profilers_stop();
   if (status) {  // the times of a failed step mean nothing, and it may not have been partitioned
     options->measured = NULL;
     options->shows_partitions = false;
   }
   if (options->collector || options->shows_partitions) {
     status = leat_status_join(status, tell(options, session, run, run_metadata));
+  }
+  if (options->is_profiled) {  // telling failed before what they saw was collected
+    leat_pb_step_stats_t unused = {.dev_stats = {NULL, 0}};
+    status = leat_status_join(
+        status, leat_plugin_profilers_collect(&options->collector->arena, &unused));
   }
   if (options->collector) leat_step_collector_deinitialize(options->collector);
   leat_string_builder_deinitialize(&options->partition_graphs);

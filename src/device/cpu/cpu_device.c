@@ -107,4 +107,9 @@ leat_status_t leat_cpu_device_create(leat_string_view_t name, leat_thread_pool_t
   return leat_ok_status();
 }
 
-const leat_device_type_t leat_cpu_device_type = {"CPU", leat_cpu_device_create};
+static leat_status_t create(const leat_device_type_t* type, const leat_device_request_t* request,
+                            leat_device_t** out_device) {
+  return leat_cpu_device_create(request->name, request->pool, request->allocator, out_device);
+}
+
+const leat_device_type_t leat_cpu_device_type = {.name = "CPU", .create = create};

@@ -258,21 +258,6 @@ static void copy_done(void* data, leat_status_t status) {
   copy.done(copy.done_data, status);
 }
 
-// Makes |*to| the target of a copy of |from|: a tensor without a type is allocated, any other must
-// have the type and shape of |from| (INVALID_ARGUMENT).
-static leat_status_t prepare_target(const leat_tensor_t* from, leat_buffer_source_t* source,
-                                    leat_tensor_t* to) {
-  if (to->dtype == 0) return leat_tensor_allocate(source, from->dtype, &from->shape, to);
-  if (from->dtype == to->dtype && leat_shape_equal(&from->shape, &to->shape)) {
-    return leat_ok_status();
-  }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Copy between devices failed: target is %s of shape %s, must be %s of "
-                          "shape %s",
-                          leat_dtype_name(to->dtype), LEAT_SHAPE_TEXT(&to->shape),
-                          leat_dtype_name(from->dtype), LEAT_SHAPE_TEXT(&from->shape));
-}
-
 // Enqueues a copy that waits for the work that writes |from| and for all uses of |to|. The order of
 // the steps matters: the uses are noted after the copy has a number, and |copy| may be freed by the
 // stream as soon as it is enqueued.
@@ -311,7 +296,7 @@ static leat_status_t start_copy(leat_device_t* self, int direction, const leat_t
   bool is_fresh = to->dtype == 0;
   copy_t* copy;
   LEAT_RETURN_IF_ERROR(
-      prepare_target(from, direction ? self->host_memory : self->memory, to));
+      leat_device_prepare_target(from, direction ? self->host_memory : self->memory, to));
   leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &copy);
   if (!status) {
     *copy = (copy_t){.device = s, .done = done, .done_data = data};
@@ -477,10 +462,11 @@ leat_status_t leat_simulated_device_create(leat_string_view_t name,
   return leat_ok_status();
 }
 
-static leat_status_t create(leat_string_view_t name, leat_thread_pool_t* pool,
-                            leat_allocator_t* allocator, leat_device_t** out_device) {
+static leat_status_t create(const leat_device_type_t* type, const leat_device_request_t* request,
+                            leat_device_t** out_device) {
   leat_simulated_options_t options = leat_simulated_options_default();
-  return leat_simulated_device_create(name, &options, pool, allocator, out_device);
+  return leat_simulated_device_create(request->name, &options, request->pool, request->allocator,
+                                      out_device);
 }
 
-const leat_device_type_t leat_simulated_device_type = {"SIM", create};
+const leat_device_type_t leat_simulated_device_type = {.name = "SIM", .create = create};

@@ -13,6 +13,7 @@
 // mix. A cell that is destroyed lives until whoever uses it is done, because it is reference
 // counted.
 #include "ops/kernel_rows.h"
+#include "ops/state/resource_variable_kernels.h"
 #include "ops/state/update_cpu.h"
 
 // ---- The handle ---------------------------------------------------------------------------------
@@ -165,8 +166,8 @@ static leat_status_t find_or_make_cell(leat_kernel_context_t* c, leat_cell_t** o
   return leat_ok_status();
 }
 
-// Assigns input 1 to |cell|, whose mutex the caller holds.
-static leat_status_t assign_cell(leat_kernel_context_t* c, leat_cell_t* cell) {
+// Checks that input 1 has the shape that |cell|, whose mutex the caller holds, may have.
+static leat_status_t check_assigned(leat_kernel_context_t* c, const leat_cell_t* cell) {
   const assign_t* assign = leat_kernel_state(c);
   const leat_tensor_t* value = leat_kernel_input(c, 1);
   if (assign->validate_shape && cell->tensor.dtype &&
@@ -175,14 +176,33 @@ static leat_status_t assign_cell(leat_kernel_context_t* c, leat_cell_t* cell) {
                                LEAT_SHAPE_TEXT(&value->shape),
                                LEAT_SHAPE_TEXT(&cell->tensor.shape));
   }
-  return leat_update_assign(c, cell, 1);
+  return leat_ok_status();
 }
 
 static leat_status_t assign_variable__cpu(leat_kernel_context_t* c) {
   leat_cell_t* cell;
   LEAT_RETURN_IF_ERROR(find_or_make_cell(c, &cell));
   leat_mutex_lock(&cell->mutex);
-  leat_status_t status = assign_cell(c, cell);
+  leat_status_t status = check_assigned(c, cell);
+  if (!status) status = leat_update_assign(c, cell, 1);
+  leat_mutex_unlock(&cell->mutex);
+  leat_cell_release(cell);
+  return status;
+}
+
+// The variable shares the value, in whichever memory that lies: an update that comes finds it
+// shared and works on a copy.
+static leat_status_t assign_variable__device(leat_kernel_context_t* c) {
+  leat_cell_t* cell;
+  const leat_tensor_t* value = leat_kernel_input(c, 1);
+  LEAT_RETURN_IF_ERROR(find_or_make_cell(c, &cell));
+  leat_mutex_lock(&cell->mutex);
+  leat_status_t status = check_assigned(c, cell);
+  if (!status && cell->dtype && cell->dtype != value->dtype) {
+    status = leat_kernel_invalid(c, "value has type %s, must be the variable's, %s",
+                                 leat_dtype_name(value->dtype), leat_dtype_name(cell->dtype));
+  }
+  if (!status) leat_cell_set(cell, leat_tensor_share(value));
   leat_mutex_unlock(&cell->mutex);
   leat_cell_release(cell);
   return status;
@@ -275,5 +295,15 @@ const leat_kernel_row_t leat_resource_variable_kernels_cpu[] = {
      .state_bytes = sizeof(destroy_t),
      .compute = destroy_resource__cpu},
     {.op = "DisableCopyOnRead", .device_type = "CPU", .compute = disable_copy_on_read__cpu},
+    LEAT_KERNEL_ROWS_END,
+};
+
+const leat_kernel_row_t leat_resource_variable_kernels_device[] = {
+    {.op = "AssignVariableOp",
+     .device_type = "",
+     .host_memory = "resource",
+     .create = assign_create,
+     .state_bytes = sizeof(assign_t),
+     .compute = assign_variable__device},
     LEAT_KERNEL_ROWS_END,
 };
