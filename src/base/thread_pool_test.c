@@ -47,6 +47,34 @@ static void queued_tasks_run_before_the_pool_ends(void** state) {
   }
 }
 
+typedef struct gate_s {
+  leat_notification_t entered, opened;
+} gate_t;
+
+static void pass_gate(void* data) {
+  gate_t* gate = data;
+  leat_notification_open(&gate->entered);
+  leat_notification_wait(&gate->opened, LEAT_DEADLINE_NEVER);
+}
+
+// The queue grows while its first task is not at its beginning, since one has been taken.
+static void each_task_runs_once_when_the_queue_has_grown(void** state) {
+  enum { TASKS = 200 };
+  _Atomic int counts[TASKS] = {0};
+  gate_t gate;
+  leat_thread_pool_t* pool = make_pool(1);
+  leat_notification_initialize(&gate.entered);
+  leat_notification_initialize(&gate.opened);
+  leat_thread_pool_schedule(pool, pass_gate, &gate);
+  assert_true(leat_notification_wait(&gate.entered, leat_clock_deadline_after_ms(60000)));
+  for (int i = 0; i < TASKS; ++i) leat_thread_pool_schedule(pool, add_one, &counts[i]);
+  leat_notification_open(&gate.opened);
+  leat_thread_pool_release(pool);
+  for (int i = 0; i < TASKS; ++i) assert_int_equal(counts[i], 1);
+  leat_notification_deinitialize(&gate.entered);
+  leat_notification_deinitialize(&gate.opened);
+}
+
 static void tasks_run_when_memory_is_gone(void** state) {
   for (int64_t n = 1;; ++n) {
     _Atomic int count = 0;
@@ -253,6 +281,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(queued_tasks_run_before_the_pool_ends),
+      cmocka_unit_test(each_task_runs_once_when_the_queue_has_grown),
       cmocka_unit_test(tasks_run_when_memory_is_gone),
       cmocka_unit_test(tasks_may_schedule_tasks),
       cmocka_unit_test(a_task_may_hold_the_last_reference),

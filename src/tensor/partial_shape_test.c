@@ -98,6 +98,7 @@ static void a_partial_shape_admits_what_it_does_not_exclude(void** state) {
   assert_false(leat_partial_shape_admits(leat_partial_shape_scalar(), &full));
   assert_true(leat_partial_shape_equal(leat_partial_shape_of(&full), PARTIAL(2, 3)));
   assert_false(leat_partial_shape_equal(leat_partial_shape_of(&full), PARTIAL(2, -1)));
+  assert_false(leat_partial_shape_admits(PARTIAL(0, 3), &full));  // no elements is known, too
 }
 
 static void only_full_shapes_become_full(void** state) {

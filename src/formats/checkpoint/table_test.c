@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "formats/test_directory.h"
+#include "formats/wire/wire.h"
 
 enum { ENTRIES = 500 };
 
@@ -81,6 +82,47 @@ static void entries_come_back_in_order_and_by_key(void** state) {
     leat_table_cursor_deinitialize(&cursor);
     leat_table_free(table);
   }
+}
+
+// The index has a key between the last of a block and the first of the next. Here there is none, so
+// that it must be the last one itself.
+static void neighbours_are_found_on_both_sides_of_a_boundary(void** state) {
+  static const char* const kKeys[] = {"a", "ab", "b", "c", "cx", "d", "d\xff", "e"};
+  leat_file_t* file;
+  leat_table_writer_t writer;
+  LEAT_EXPECT_OK(leat_file_open(leat_file_system_posix(), test_path("n"), LEAT_FILE_WRITE,
+                                leat_allocator_system(), &file));
+  leat_table_writer_initialize(file, 1, leat_allocator_system(), &writer);  // a block each
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKeys); ++i) {
+    const leat_string_view_t key = leat_string_view_from(kKeys[i]);
+    LEAT_EXPECT_OK(leat_table_writer_add(&writer, key, key));
+  }
+  LEAT_EXPECT_OK(leat_table_writer_finish(&writer));
+  leat_table_writer_deinitialize(&writer);
+  LEAT_EXPECT_OK(leat_file_close(file));
+  leat_table_t* table = open_table("n");
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKeys); ++i) {
+    leat_table_cursor_t cursor;
+    LEAT_EXPECT_OK(leat_table_cursor_initialize(table, &cursor));
+    LEAT_EXPECT_OK(leat_table_cursor_seek(&cursor, leat_string_view_from(kKeys[i])));
+    assert_true(cursor.is_valid && leat_string_view_equals(cursor.key, kKeys[i]));
+    leat_table_cursor_deinitialize(&cursor);
+  }
+  leat_table_free(table);
+}
+
+// Every sixteenth key is stored whole, as in TensorFlow, so that a search need not read them all.
+static void a_block_has_a_restart_for_every_sixteen_keys(void** state) {
+  leat_table_block_builder_t builder;
+  leat_string_view_t block;
+  char key[32];
+  leat_table_block_builder_initialize(leat_allocator_system(), &builder);
+  for (int i = 0; i < 40; ++i) {
+    LEAT_EXPECT_OK(leat_table_block_builder_add(&builder, make_key(i, key), LEAT_SV("v"), 16));
+  }
+  LEAT_EXPECT_OK(leat_table_block_builder_finish(&builder, &block));
+  assert_int_equal(leat_wire_load32(block.data + block.size - 4), 3);
+  leat_table_block_builder_deinitialize(&builder);
 }
 
 static void an_empty_table_is_one(void** state) {
@@ -197,6 +239,8 @@ static void every_fault_is_reported(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entries_come_back_in_order_and_by_key),
+      cmocka_unit_test(neighbours_are_found_on_both_sides_of_a_boundary),
+      cmocka_unit_test(a_block_has_a_restart_for_every_sixteen_keys),
       cmocka_unit_test(an_empty_table_is_one),
       cmocka_unit_test(keys_out_of_order_are_refused),
       cmocka_unit_test(every_changed_byte_is_harmless),
