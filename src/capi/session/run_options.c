@@ -5,6 +5,7 @@
 // steps. Tracing without a place for the RunMetadata collects nothing, as in TensorFlow.
 #include "capi/session/run_options.h"
 
+#include "capi/session/graph_stages.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
@@ -111,6 +112,16 @@ static leat_status_t append_partition(void* data, bool unused, const leat_graph_
   return status;
 }
 
+static leat_status_t show_graphs(TF_Session* session, const leat_run_t* run,
+                                 leat_string_builder_t* out_bytes) {
+  leat_graph_stages_t stages;
+  leat_graph_stages_initialize(out_bytes, &stages);
+  leat_status_t status = leat_session_show_partitions(session->session, run, &stages.view,
+                                                      append_partition, out_bytes);
+  leat_graph_stages_deinitialize(&stages);
+  return status;
+}
+
 // Adds what was collected to the session's costs, and to the RunMetadata where |out_bytes| is
 // given.
 static leat_status_t tell_statistics(const leat_capi_run_options_t* options, TF_Session* session,
@@ -130,7 +141,7 @@ static leat_status_t tell(const leat_capi_run_options_t* options, TF_Session* se
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   if (options->collector) status = tell_statistics(options, session, run_metadata ? &bytes : NULL);
   if (!status && options->shows_partitions) {
-    status = leat_session_show_partitions(session->session, run, append_partition, &bytes);
+    status = show_graphs(session, run, &bytes);
   }
   if (!status && run_metadata) return leat_capi_buffer_take(&bytes, run_metadata);
   leat_string_builder_deinitialize(&bytes);
