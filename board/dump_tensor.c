@@ -276,9 +276,23 @@ static leat_status_t read_summary(const leat_tensor_t* tensor, board_dump_tensor
   return leat_ok_status();
 }
 
+// A message may stand for many elements by one value, and so claim any size.
+static leat_status_t check_size(const leat_pb_tensor_proto_t* proto) {
+  uint64_t count = 1;
+  for (size_t d = 0; proto->tensor_shape && d < proto->tensor_shape->dim.count; ++d) {
+    const int64_t size = proto->tensor_shape->dim.items[d].size;
+    if (size < 0 || __builtin_mul_overflow(count, (uint64_t)size, &count) ||
+        count > BOARD_DUMP_BYTES / 8) {
+      return invalid("it has more than 2^26 elements");
+    }
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t read_tensor(const leat_pb_tensor_proto_t* proto, bool is_summary,
                                  leat_arena_t* arena, board_dump_tensor_t* t) {
   leat_tensor_t tensor;
+  LEAT_RETURN_IF_ERROR(check_size(proto));
   LEAT_RETURN_IF_ERROR(
       leat_tensor_from_content(proto, arena, leat_buffer_source_host(), &tensor));
   leat_status_t status = leat_ok_status();
