@@ -4,7 +4,8 @@
 // compiling made of it, together with what it took away (board/api_graph_stages.c).
 //
 // levels?open=3,17,... answers, and opens the scopes that parameters "name" name too,
-//   {"nodes": n, "edges": n, "missing": inputs that name no node, "devices": ["", ...],
+//   {"nodes": n, "edges": n, "missing": inputs that name no node,
+//    "named": the item that "selected" names, or 0, "devices": ["", ...],
 //    "levels": [{"item": 0, "path": "", "width": w, "height": h, "boxes": [box, ...],
 //                "links": [link, ...]}, ...]}
 //   box:  [item, kind, x, y, width, height, nodes, structure, device (-1: several), aside, open,
@@ -185,18 +186,23 @@ static leat_status_t parse_open(const board_request_t* request, uint32_t open[],
   return leat_ok_status();
 }
 
+// Returns the item |path|; 0 where there is none.
+static uint32_t find_path(const board_graph_t* graph, leat_string_view_t path) {
+  for (uint32_t i = 1; i < graph->item_count && path.size; ++i) {
+    if (leat_string_view_equal(graph->items[i].path, path)) return i;
+  }
+  return 0;
+}
+
 // Adds the scopes that parameters name. In another stage of a graph they have other numbers.
 static void find_named(const board_request_t* request, const board_graph_t* graph,
                        uint32_t open[], size_t* inout_count) {
   for (size_t p = 0; p < request->query.count; ++p) {
     const board_parameter_t* wanted = &request->query.items[p];
-    if (!leat_string_view_equals(wanted->name, "name") || !wanted->value.size) continue;
-    for (uint32_t i = 1; i < graph->item_count && *inout_count < BOARD_GRAPH_MAX_OPEN; ++i) {
-      const board_graph_item_t* item = &graph->items[i];
-      if (item->node || !leat_string_view_equal(item->path, wanted->value)) continue;
-      open[(*inout_count)++] = i;
-      break;
-    }
+    if (*inout_count == BOARD_GRAPH_MAX_OPEN) break;
+    if (!leat_string_view_equals(wanted->name, "name")) continue;
+    const uint32_t item = find_path(graph, wanted->value);
+    if (item) open[(*inout_count)++] = item;
   }
 }
 
@@ -207,6 +213,7 @@ static leat_status_t print_levels(board_api_t* api, const board_request_t* reque
   board_graph_steps_t storage, *steps;
   board_graph_values_t* values;
   board_level_t* levels;
+  leat_string_view_t selected;
   size_t count = 0;
   find_named(request, graph, open, &open_count);
   LEAT_RETURN_IF_ERROR(read_steps(api, request, graph, &storage, &steps));
@@ -214,8 +221,12 @@ static leat_status_t print_levels(board_api_t* api, const board_request_t* reque
   LEAT_RETURN_IF_ERROR(
       board_levels_make(graph, open, open_count, request->arena, &levels, &count));
   const extras_t extras = {steps, (const uint32_t(*)[BOARD_CHANGES])stored->changes, values};
-  leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,\"devices\":[",
+  leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,",
                             graph->items[0].node_count, graph->edge_count, graph->missing_inputs);
+  if (board_query_get(&request->query, "selected", &selected)) {
+    leat_string_builder_print(out, "\"named\":%u,", find_path(graph, selected));
+  }
+  leat_string_builder_append(out, LEAT_SV("\"devices\":["));
   for (size_t i = 0; i < graph->device_count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
     board_json_string(out, graph->devices[i]);

@@ -44,6 +44,7 @@ export class Graph implements Page {
   private changedTotal = 0;
   private path = '';  // of what is selected
   private loaded = '';
+  private turn: Promise<void> = Promise.resolve();
   private asked = 0;  // answers to older questions are dropped
 
   constructor() {
@@ -88,7 +89,12 @@ export class Graph implements Page {
     }
   }
 
-  async reload(): Promise<void> {
+  // One at a time: news and links may come while an answer is awaited.
+  reload(): Promise<void> {
+    return this.turn = this.turn.catch(() => {}).then(() => this.reloadNow());
+  }
+
+  private async reloadNow(): Promise<void> {
     const info = await getJson('/data/plugin/graphs/info');
     this.sources = [];
     this.steps.clear();
@@ -106,13 +112,21 @@ export class Graph implements Page {
       this.reading.textContent = 'There is no graph yet.';
       return;
     }
-    const wanted = JSON.stringify(this.source()) + state.version;
-    if (wanted === this.loaded) return this.draw();
+    const wanted = this.shownNow();
+    if (wanted === this.loaded) {
+      if (this.view.selected !== settings.graph.selected) await this.select(settings.graph.selected, true);
+      return this.draw();
+    }
     this.loaded = wanted;
     await this.load(0);
     await this.loadChanges();
     if (settings.graph.selected) await this.select(settings.graph.selected, true);
     else this.showWhole();
+  }
+
+  // What must be asked for anew when it is another: links come and go.
+  private shownNow(): string {
+    return JSON.stringify([this.source(), settings.graph.steps, settings.graph.values, state.version]);
   }
 
   // ---- Stages -----------------------------------------------------------------------------------
@@ -147,15 +161,14 @@ export class Graph implements Page {
     Object.assign(graph, {run: this.source().run, tag: chosen === 'written' ? '' : tag, placed: chosen !== 'written',
                           stage: Number(chosen) >= 0 ? Number(chosen) : -1, open: [], selected: 0, steps: graph.steps && tag});
     graph.colour = graph.stage >= 0 ? 'change' : graph.colour === 'change' ? 'structure' : graph.colour;
-    this.loaded = JSON.stringify(this.source()) + state.version;
-    await this.load(0, paths);
+    this.loaded = this.shownNow();
+    await this.load(0, paths, path);
     await this.loadChanges();
     graph.open = this.drawing?.levels.map(level => level.item).filter(item => item) || [];
     const hadFocus = document.activeElement?.id === 'graph-stage';
     this.drawTools();
     if (hadFocus) document.getElementById('graph-stage')?.focus();
-    const known = path ? await fetchItem(this.source(), path, graph.values).catch(() => null) : null;
-    await this.select(known ? known.item : 0);
+    await this.select(this.drawing?.named || 0);
     const stage = this.stage();
     this.reading.textContent = stage ? `After ${stage.name}: ${describeStage(stage)}`
       : 'The graph ' + (graph.placed ? 'as the devices ran it.' : 'as it was written.');
@@ -224,6 +237,7 @@ export class Graph implements Page {
   private async showValues(dump: string): Promise<void> {
     settings.graph.values = dump;
     settings.graph.colour = dump ? 'health' : 'structure';
+    this.loaded = this.shownNow();
     await this.load(0);
     this.drawTools();
     document.getElementById('graph-values')?.focus();
@@ -232,11 +246,11 @@ export class Graph implements Page {
 
   // Asks for what is open, and for the scopes with the |paths|. The box |item| stays in its place on
   // the screen.
-  private async load(item: number, paths: string[] = []): Promise<void> {
+  private async load(item: number, paths: string[] = [], path = ''): Promise<void> {
     const question = ++this.asked;
     try {
       const {open, steps, values} = settings.graph;
-      const drawing = await fetchDrawing(this.source(), open, steps, values, paths);
+      const drawing = await fetchDrawing(this.source(), open, steps, values, paths, path);
       if (question !== this.asked) return;
       this.drawing = drawing;
       this.view.selected = settings.graph.selected;

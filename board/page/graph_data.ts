@@ -66,6 +66,7 @@ export interface Drawing {
   edges: number;
   missing: number;
   devices: string[];
+  named: number;  // the item that the question named; 0: there is none
   levels: Level[];
   boxes: Map<number, Box>;  // by item
 }
@@ -95,7 +96,7 @@ export function parseDrawing(data: any): Drawing {
       points: l[5].map((n: number, i: number) => n + (i % 2 ? y : x))}));
     levels.push(level);
   }
-  return {nodes: data.nodes, edges: data.edges, missing: data.missing, devices: data.devices,
+  return {nodes: data.nodes, edges: data.edges, missing: data.missing, devices: data.devices, named: data.named || 0,
           levels, boxes};
 }
 
@@ -176,11 +177,11 @@ function named(source: Source, more: Record<string, string>): Record<string, str
 }
 
 // |steps| names what was recorded of a step and |values| a dump, or they are empty. Scopes with the
-// |paths| are opened too.
+// |paths| are opened too, and the answer numbers the item |path|.
 export async function fetchDrawing(source: Source, open: number[], steps: string, values: string,
-                                   paths: string[] = []): Promise<Drawing> {
+                                   paths: string[] = [], path = ''): Promise<Drawing> {
   const parameters = new URLSearchParams(named(source, {
-    open: open.join(','), ...(steps ? {steps} : {}), ...(values ? {values} : {})}));
+    open: open.join(','), ...(steps ? {steps} : {}), ...(values ? {values} : {}), ...(path ? {selected: path} : {})}));
   for (const path of paths) parameters.append('name', path);
   return parseDrawing(await getJson('/data/leat/graph/levels?' + parameters));
 }

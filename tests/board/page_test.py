@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import event_log
 import page_case
 from page_case import serve
+from graph_page import GraphPageTest  # for unittest.main too
 from scalars_page import ScalarsPageTest  # for unittest.main, which runs what it finds here
 
 
