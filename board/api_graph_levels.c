@@ -1,5 +1,5 @@
-// The levels of a graph that are drawn (/data/leat/graph/levels). The graph page's addresses take the
-// run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag is that of
+// The levels of a graph that are drawn (/data/leat/graph/levels). The graph page's addresses take
+// the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag is that of
 // a recorded step, and the graph is what its devices ran, or with "stage" too what that stage of
 // compiling made of it, together with what it took away (board/api_graph_stages.c).
 //

@@ -1,7 +1,7 @@
 // Debuggers' dumps below the log directory: the directories in which the tensors of a step were
 // written, one file each (board/dump_tensor.h). A directory is a dump where it has directories of
-// devices ("_tfdbg_device_..."), as TensorFlow's debugger makes them, or where it is called "run_..."
-// and has .npy files, as Leat's dumping sessions make it.
+// devices ("_tfdbg_device_..."), as TensorFlow's debugger makes them, or where its name begins with
+// "run_" and it has .npy files, as Leat's dumping sessions make it.
 #ifndef LEAT_BOARD_DUMP_STORE_H_
 #define LEAT_BOARD_DUMP_STORE_H_
 

@@ -2,7 +2,7 @@
 // to which output, and what their bytes say. Files are written by hand in both forms, numpy's and
 // TensorFlow's, for each type once. A damaged file (cut short, with a shape that is larger than the
 // file, with a header that is none) is counted as unread and does no other harm, and no path leads
-// out of the log directory. (tests/oracle/board_dump_oracle.py has dumps that TensorFlow wrote.)
+// out of the log directory.
 #include "board/dump_store.h"
 
 #include <math.h>

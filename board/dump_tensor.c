@@ -1,8 +1,8 @@
 // Files come from anywhere, so what a header claims is held against the bytes that there are before
 // anything is computed with it. The elements are gone through twice, for their extremes and sums,
 // and for the buckets between the extremes and the squares of the distances from the mean; as
-// double, which rounds integers above 2^53. Texts, handles and variants have a type and a shape, and
-// nothing is counted.
+// double, which rounds integers above 2^53. Texts, handles and variants have a type and a shape,
+// and nothing is counted.
 //
 // numpy's header is a Python dict whose three keys are searched for, since numpy always writes them
 // in one form. In which order the elements stand does not matter here.

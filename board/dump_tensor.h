@@ -1,6 +1,6 @@
 // What a debugger's dump of one tensor says of its values. A dump is a file of TensorFlow's
-// debugger (an Event whose summary holds the tensor, or a DebugNumericSummary of it), or an array of
-// numpy's (.npy), as the dumping sessions of Leat's Python package write it.
+// debugger (an Event whose summary holds the tensor, or a DebugNumericSummary of it), or an array
+// of numpy's (.npy), as the dumping sessions of Leat's Python package write it.
 #ifndef LEAT_BOARD_DUMP_TENSOR_H_
 #define LEAT_BOARD_DUMP_TENSOR_H_
 

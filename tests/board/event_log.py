@@ -488,6 +488,15 @@ def write_many_runs(folder, count):
       f.write(VERSION + event(0, scalar('loss', 1)) + event(10, scalar('loss', i / 1000)))
 
 
+def write_many_sessions(folder, count):
+  """Runs with a hyper-parameter each, and no more."""
+  for i in range(count):
+    name = os.path.join(folder, 'run_%04d' % i)
+    os.makedirs(name)
+    with open(os.path.join(name, 'events.out.tfevents.1.host'), 'wb') as f:
+      f.write(VERSION + event(0, hparams_session({'rate': i / 1000})))
+
+
 def write_embedding(folder):
   """A table of 60 rows for the projector: three groups around three corners, with labels."""
   corners = [(9, 0, 0, 1), (0, 9, 0, 2), (0, 0, 9, 3)]

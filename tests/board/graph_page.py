@@ -1,4 +1,4 @@
-"""The graph page's stages of compiling, reasons of the placer, and values of a dump, in a browser."""
+"""The graph page's stages of compiling, reasons of the placer, and values of a dump."""
 import json
 import unittest
 
