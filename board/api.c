@@ -99,8 +99,8 @@ void board_api_handle(void* data, const board_request_t* request, board_response
   // An answer to a part of the question would be mistaken for the whole.
   const bool is_cut = request->query.is_cut || request->form.is_cut;
   leat_status_t status =
-      is_cut ? leat_make_status(LEAT_INVALID_ARGUMENT, "the request has more than 10,000 parameters, "
-                                "must have fewer: show fewer runs at a time")
+      is_cut ? leat_make_status(LEAT_INVALID_ARGUMENT, "the request has more than 10,000 "
+                                "parameters, must have fewer: show fewer runs at a time")
       : answer ? answer(data, request, response) : leat_make_status(LEAT_NOT_FOUND, "Not found");
   if (!status) return;
   response->code = code_of(status);

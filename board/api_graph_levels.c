@@ -1,7 +1,7 @@
 // The levels of a graph that are drawn (/data/leat/graph/levels). The graph page's addresses take
-// the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag is that of
-// a recorded step, and the graph is what its devices ran, or with "stage" too what that stage of
-// compiling made of it, together with what it took away (board/api_graph_stages.c).
+// the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag is
+// that of a recorded step, and the graph is what its devices ran, or with "stage" too what that
+// stage of compiling made of it, together with what it took away (board/api_graph_stages.c).
 //
 // levels?open=3,17,... answers, and opens the scopes that parameters "name" name too,
 //   {"nodes": n, "edges": n, "missing": inputs that name no node,
