@@ -37,7 +37,14 @@ static int set_up(void** state) {
   TF_SetAttrShape(desc, "shape", NULL, 0);
   TF_Operation* variable = kit_finish(desc);
   TF_Operation* read = kit_unary(graph, "Identity", "read", variable);
-  TF_Operation* product = kit_binary(graph, "MatMul", "product", x.oper, x.oper);
+  // It must lie where a node that comes after it does.
+  const void* beside = "loc:@left";
+  const size_t length = strlen(beside);
+  desc = TF_NewOperation(graph, "MatMul", "product");
+  TF_AddInput(desc, x);
+  TF_AddInput(desc, x);
+  TF_SetAttrStringList(desc, "_class", &beside, &length, 1);
+  TF_Operation* product = kit_finish(desc);
   TF_Operation* left = kit_binary(graph, "Mul", "left", product, five);
   TF_Operation* right = kit_binary(graph, "Mul", "right", product, five);
   desc = TF_NewOperation(graph, "AddV2", "sum");
@@ -202,6 +209,7 @@ static void the_simple_placer_has_reasons(void** state) {
   expect_reason("sum", "asked for", "");
   expect_reason("variable", "preferred", "");
   expect_reason("product", "preferred", "");
+  expect_reason("left", "with its group", "product");
   assert_int_equal(placed("product")->micros.count, 0);
   assert_true(leat_string_view_equals(metadata.placement->placer, "simple"));
   assert_int_equal(metadata.placement->devices.count, 2);
