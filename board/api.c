@@ -68,6 +68,9 @@ static const route_t kRoutes[] = {
     {"/data/leat/graph/levels", board_api_graph_levels},
     {"/data/leat/graph/item", board_api_graph_item},
     {"/data/leat/graph/search", board_api_graph_search},
+    {"/data/leat/graph/stages", board_api_graph_stages},
+    {"/data/leat/graph/changes", board_api_graph_changes},
+    {"/data/leat/graph/dumps", board_api_dumps},
     {"/data/leat/traces", board_api_traces},
     {"/data/leat/trace", board_api_trace},
     {"/data/leat/trace/window", board_api_trace_window},
@@ -93,8 +96,12 @@ void board_api_handle(void* data, const board_request_t* request, board_response
   for (size_t i = 0; i < sizeof kRoutes / sizeof *kRoutes && !answer; ++i) {
     if (leat_string_view_equals(path, kRoutes[i].path)) answer = kRoutes[i].answer;
   }
-  leat_status_t status = answer ? answer(data, request, response)
-                                : leat_make_status(LEAT_NOT_FOUND, "Not found");
+  // An answer to a part of the question would be mistaken for the whole.
+  const bool is_cut = request->query.is_cut || request->form.is_cut;
+  leat_status_t status =
+      is_cut ? leat_make_status(LEAT_INVALID_ARGUMENT, "the request has more than 10,000 "
+                                "parameters, must have fewer: show fewer runs at a time")
+      : answer ? answer(data, request, response) : leat_make_status(LEAT_NOT_FOUND, "Not found");
   if (!status) return;
   response->code = code_of(status);
   response->content_type = "text/plain; charset=utf-8";

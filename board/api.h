@@ -13,11 +13,13 @@
 
 typedef struct board_graph_store_s board_graph_store_t;
 typedef struct board_trace_store_s board_trace_store_t;
+typedef struct board_dump_store_s board_dump_store_t;
 
 typedef struct board_api_s {
   board_logdir_t* logdir;
   board_graph_store_t* graphs;
   board_trace_store_t* traces;
+  board_dump_store_t* dumps;
   const char* path_prefix;
 } board_api_t;
 
@@ -93,6 +95,9 @@ BOARD_ROUTE(board_api_run_metadata);
 BOARD_ROUTE(board_api_graph_levels);
 BOARD_ROUTE(board_api_graph_item);
 BOARD_ROUTE(board_api_graph_search);
+BOARD_ROUTE(board_api_graph_stages);
+BOARD_ROUTE(board_api_graph_changes);
+BOARD_ROUTE(board_api_dumps);
 BOARD_ROUTE(board_api_pr_curve_tags);
 BOARD_ROUTE(board_api_pr_curves);
 BOARD_ROUTE(board_api_projector_runs);

@@ -1,37 +1,31 @@
-// The graph page's addresses: levels that are drawn, one item in all its details, and a search. All
-// take the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag
-// is that of a recorded step, and the graph is what its devices ran.
+// The levels of a graph that are drawn (/data/leat/graph/levels). The graph page's addresses take
+// the run and the tag as /data/plugin/graphs/graph does; with the parameter "placed" the tag is
+// that of a recorded step, and the graph is what its devices ran, or with "stage" too what that
+// stage of compiling made of it, together with what it took away (board/api_graph_stages.c).
 //
-// /data/leat/graph/levels?open=3,17,... answers
-//   {"nodes": n, "edges": n, "missing": inputs that name no node, "devices": ["", ...],
-//    "levels": [{"item": 0, "width": w, "height": h, "boxes": [box, ...], "links": [link, ...]},
-//               ...]}
+// levels?open=3,17,... answers, and opens the scopes that parameters "name" name too,
+//   {"nodes": n, "edges": n, "missing": inputs that name no node,
+//    "named": the item that "selected" names, or 0, "devices": ["", ...],
+//    "levels": [{"item": 0, "path": "", "width": w, "height": h, "boxes": [box, ...],
+//                "links": [link, ...]}, ...]}
 //   box:  [item, kind, x, y, width, height, nodes, structure, device (-1: several), aside, open,
-//          entering, leaving, label, op, nanoseconds, bytes]
+//          entering, leaving, label, op, nanoseconds, bytes, changes, values]
 //   link: [from, to (indices of boxes), edges, of which control, shape of the first tensor,
 //          [x, y, x, y, ...] (empty: an end stands aside)]
-// Lists without names are a fifth of the bytes. The last two of a box are what a recorded step
-// says, where the parameter "steps" names its tag. The kinds are those of board/graph_tree.h.
-//
-// /data/leat/graph/item?item=17 (or name=a/b) tells one item, /data/leat/graph/search?q=conv finds
-// items by a part of their names or ops, whatever the case.
-#include "board/api.h"
+// Lists without names are a fifth of the bytes. The last four of a box stand there as far as the
+// request asks for them, and are 0 where it does not: what a recorded step says, whose tag "steps"
+// is; with "stage" [came, gone, other, moved], numbers of nodes; and with "values", which names a
+// dump (board/dump_store.h), [outputs, elements that are NaN or infinite, the greatest magnitude].
+// The kinds are those of board/graph_tree.h.
+#include "board/api_graph.h"
 #include "board/graph_level.h"
 #include "board/graph_steps.h"
-#include "board/graph_store.h"
+#include "board/graph_values.h"
 #include "board/json_writer.h"
 #include "formats/wire/decode.h"
-#include "formats/wire/text.h"
-#include "tensor/dtype.h"
 
-#define LISTED 200    // inputs, outputs
-#define FOUND 50      // by a search
-#define TWINS 20      // scopes with the same inside
-#define OPS 12        // in a scope
-#define ATTRIBUTE_BYTES 800
-
-static leat_status_t take_graph(board_api_t* api, const board_request_t* request,
-                                board_stored_graph_t** out_graph) {
+leat_status_t board_api_take_graph(board_api_t* api, const board_request_t* request,
+                                   board_stored_graph_t** out_graph) {
   board_graph_source_t source;
   LEAT_RETURN_IF_ERROR(board_graph_source_find(api, request, &source));
   return board_graph_store_take(api->graphs, &source, out_graph);
@@ -64,7 +58,8 @@ static const leat_pb_attr_value_t* attribute_of(const leat_pb_node_def_t* node, 
   return NULL;
 }
 
-static void print_shape(const leat_pb_tensor_shape_proto_t* shape, leat_string_builder_t* out) {
+void board_api_print_shape(const leat_pb_tensor_shape_proto_t* shape,
+                           leat_string_builder_t* out) {
   if (shape->unknown_rank) {
     leat_string_builder_append(out, LEAT_SV("?"));
     return;
@@ -82,22 +77,49 @@ static void print_shape(const leat_pb_tensor_shape_proto_t* shape, leat_string_b
   leat_string_builder_append_char(out, ']');
 }
 
-// Prints the shape of an output as a JSON string; "" where the graph does not tell it.
-static void print_output_shape(const leat_pb_node_def_t* node, uint32_t output,
-                               leat_string_builder_t* out) {
+void board_api_print_output_shape(const leat_pb_node_def_t* node, uint32_t output,
+                                  leat_string_builder_t* out) {
   const leat_pb_attr_value_t* value = attribute_of(node, "_output_shapes");
   leat_string_builder_append_char(out, '"');
   if (value && value->list && output < value->list->shape.count) {
-    print_shape(&value->list->shape.items[output], out);
+    board_api_print_shape(&value->list->shape.items[output], out);
   } else if (!value && output == 0 && (value = attribute_of(node, "shape")) && value->shape) {
-    print_shape(value->shape, out);
+    board_api_print_shape(value->shape, out);
   }
   leat_string_builder_append_char(out, '"');
 }
 
 // ---- Levels -------------------------------------------------------------------------------------
+// What a request wants to know of boxes besides the graph; NULL: nothing.
+typedef struct extras_s {
+  const board_graph_steps_t* steps;
+  const uint32_t (*changes)[BOARD_CHANGES];
+  const board_graph_values_t* values;
+} extras_t;
+
+static void print_extras(const extras_t* extras, uint32_t item, leat_string_builder_t* out) {
+  const board_graph_steps_t* steps = extras->steps;
+  if (!steps && !extras->changes && !extras->values) return;
+  leat_string_builder_print(out, ",%llu,%llu",
+                            steps ? (unsigned long long)steps->time_ns[item] : 0,
+                            steps ? (unsigned long long)steps->bytes[item] : 0);
+  if (!extras->changes && !extras->values) return;
+  if (extras->changes) {
+    const uint32_t* n = extras->changes[item];
+    leat_string_builder_print(out, ",[%u,%u,%u,%u]", n[BOARD_CHANGE_CAME], n[BOARD_CHANGE_GONE],
+                              n[BOARD_CHANGE_OTHER], n[BOARD_CHANGE_MOVED]);
+  } else {
+    leat_string_builder_append(out, LEAT_SV(",0"));
+  }
+  if (!extras->values) return;
+  const board_item_values_t* value = &extras->values->items[item];
+  leat_string_builder_print(out, ",[%u,%llu,", value->outputs, (unsigned long long)value->bad);
+  board_json_float(out, value->most);
+  leat_string_builder_append_char(out, ']');
+}
+
 static void print_box(const board_graph_t* graph, const board_level_box_t* box,
-                      const board_graph_steps_t* steps, leat_string_builder_t* out) {
+                      const extras_t* extras, leat_string_builder_t* out) {
   const board_graph_item_t* item = &graph->items[box->item];
   leat_string_builder_print(
       out, "[%u,%d,%d,%d,%d,%d,%u,%u,%lld,%d,%d,%u,%u,", box->item, (int)item->kind, box->x, box->y,
@@ -107,10 +129,7 @@ static void print_box(const board_graph_t* graph, const board_level_box_t* box,
   board_json_string(out, item->label);
   leat_string_builder_append_char(out, ',');
   board_json_string(out, item->node ? item->node->op : leat_string_view_make("", 0));
-  if (steps) {
-    leat_string_builder_print(out, ",%llu,%llu", (unsigned long long)steps->time_ns[box->item],
-                              (unsigned long long)steps->bytes[box->item]);
-  }
+  print_extras(extras, box->item, out);
   leat_string_builder_append_char(out, ']');
 }
 
@@ -119,7 +138,7 @@ static void print_link(const board_graph_t* graph, const board_level_link_t* lin
   const board_graph_edge_t* edge = &graph->edges[link->edge];
   leat_string_builder_print(out, "[%u,%u,%u,%u,", link->from, link->to, link->count,
                             link->controls);
-  print_output_shape(graph->items[edge->from].node, edge->output, out);
+  board_api_print_output_shape(graph->items[edge->from].node, edge->output, out);
   leat_string_builder_append(out, LEAT_SV(",["));
   for (uint32_t i = 0; i < 2 * link->point_count; ++i) {
     leat_string_builder_print(out, i ? ",%d" : "%d", link->points[i]);
@@ -128,12 +147,14 @@ static void print_link(const board_graph_t* graph, const board_level_link_t* lin
 }
 
 static void print_level(const board_graph_t* graph, const board_level_t* level,
-                        const board_graph_steps_t* steps, leat_string_builder_t* out) {
-  leat_string_builder_print(out, "{\"item\":%u,\"width\":%d,\"height\":%d,\"boxes\":[",
-                            level->item, level->width, level->height);
+                        const extras_t* extras, leat_string_builder_t* out) {
+  leat_string_builder_print(out, "{\"item\":%u,\"path\":", level->item);
+  board_json_string(out, graph->items[level->item].path);
+  leat_string_builder_print(out, ",\"width\":%d,\"height\":%d,\"boxes\":[", level->width,
+                            level->height);
   for (size_t i = 0; i < level->box_count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
-    print_box(graph, &level->boxes[i], steps, out);
+    print_box(graph, &level->boxes[i], extras, out);
   }
   leat_string_builder_append(out, LEAT_SV("],\"links\":["));
   for (size_t i = 0; i < level->link_count; ++i) {
@@ -165,23 +186,47 @@ static leat_status_t parse_open(const board_request_t* request, uint32_t open[],
   return leat_ok_status();
 }
 
-leat_status_t board_api_graph_levels(board_api_t* api, const board_request_t* request,
-                                     board_response_t* response) {
-  leat_string_builder_t* out = &response->body;
-  uint32_t open[BOARD_GRAPH_MAX_OPEN];
-  board_stored_graph_t* stored;
-  board_graph_steps_t storage, *steps;
-  board_level_t* levels;
-  size_t open_count, count = 0;
-  LEAT_RETURN_IF_ERROR(parse_open(request, open, &open_count));
-  LEAT_RETURN_IF_ERROR(take_graph(api, request, &stored));
-  const board_graph_t* graph = &stored->graph;
-  leat_status_t status = read_steps(api, request, graph, &storage, &steps);
-  if (!status) {
-    status = board_levels_make(graph, open, open_count, request->arena, &levels, &count);
+// Returns the item |path|; 0 where there is none.
+static uint32_t find_path(const board_graph_t* graph, leat_string_view_t path) {
+  for (uint32_t i = 1; i < graph->item_count && path.size; ++i) {
+    if (leat_string_view_equal(graph->items[i].path, path)) return i;
   }
-  leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,\"devices\":[",
+  return 0;
+}
+
+// Adds the scopes that parameters name. In another stage of a graph they have other numbers.
+static void find_named(const board_request_t* request, const board_graph_t* graph,
+                       uint32_t open[], size_t* inout_count) {
+  for (size_t p = 0; p < request->query.count; ++p) {
+    const board_parameter_t* wanted = &request->query.items[p];
+    if (*inout_count == BOARD_GRAPH_MAX_OPEN) break;
+    if (!leat_string_view_equals(wanted->name, "name")) continue;
+    const uint32_t item = find_path(graph, wanted->value);
+    if (item) open[(*inout_count)++] = item;
+  }
+}
+
+static leat_status_t print_levels(board_api_t* api, const board_request_t* request,
+                                  const board_stored_graph_t* stored, uint32_t open[],
+                                  size_t open_count, leat_string_builder_t* out) {
+  const board_graph_t* graph = &stored->graph;
+  board_graph_steps_t storage, *steps;
+  board_graph_values_t* values;
+  board_level_t* levels;
+  leat_string_view_t selected;
+  size_t count = 0;
+  find_named(request, graph, open, &open_count);
+  LEAT_RETURN_IF_ERROR(read_steps(api, request, graph, &storage, &steps));
+  LEAT_RETURN_IF_ERROR(board_graph_values_of(api, request, graph, &values));
+  LEAT_RETURN_IF_ERROR(
+      board_levels_make(graph, open, open_count, request->arena, &levels, &count));
+  const extras_t extras = {steps, (const uint32_t(*)[BOARD_CHANGES])stored->changes, values};
+  leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,",
                             graph->items[0].node_count, graph->edge_count, graph->missing_inputs);
+  if (board_query_get(&request->query, "selected", &selected)) {
+    leat_string_builder_print(out, "\"named\":%u,", find_path(graph, selected));
+  }
+  leat_string_builder_append(out, LEAT_SV("\"devices\":["));
   for (size_t i = 0; i < graph->device_count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
     board_json_string(out, graph->devices[i]);
@@ -189,292 +234,20 @@ leat_status_t board_api_graph_levels(board_api_t* api, const board_request_t* re
   leat_string_builder_append(out, LEAT_SV("],\"levels\":["));
   for (size_t i = 0; i < count; ++i) {
     if (i) leat_string_builder_append_char(out, ',');
-    print_level(graph, &levels[i], steps, out);
+    print_level(graph, &levels[i], &extras, out);
   }
   leat_string_builder_append(out, LEAT_SV("]}"));
-  board_graph_store_release(api->graphs, stored);
-  return status;
-}
-
-// ---- One item -----------------------------------------------------------------------------------
-// Series and lists have no name of their own: what they are called in their scope.
-static void print_path(const board_graph_item_t* item, leat_string_builder_t* out) {
-  board_json_string(out, item->path.size ? item->path : item->label);
-}
-
-static void print_reference(const board_graph_t* graph, uint32_t item,
-                            leat_string_builder_t* out) {
-  leat_string_builder_print(out, "[%u,", item);
-  print_path(&graph->items[item], out);
-  leat_string_builder_append_char(out, ']');
-}
-
-// The items that |item| lies in, from the outermost below item 0 on.
-static void print_parents(const board_graph_t* graph, uint32_t item, leat_string_builder_t* out) {
-  uint32_t depth = graph->items[item].depth;
-  leat_string_builder_append_char(out, '[');
-  for (uint32_t level = 1; level < depth; ++level) {
-    uint32_t at = item;
-    while (graph->items[at].depth > level) at = graph->items[at].parent;
-    if (level > 1) leat_string_builder_append_char(out, ',');
-    leat_string_builder_print(out, "[%u,", at);
-    board_json_string(out, graph->items[at].label);
-    leat_string_builder_append_char(out, ']');
-  }
-  leat_string_builder_append_char(out, ']');
-}
-
-static size_t encoded_size(const leat_pb_tensor_proto_t* tensor) {
-  return tensor->tensor_content.size + tensor->float_val.count + tensor->double_val.count +
-         tensor->int_val.count + tensor->int64_val.count + tensor->string_val.count;
-}
-
-// The text of an attribute. Of a large tensor it is the type and shape, and of any text the first
-// ATTRIBUTE_BYTES.
-static leat_status_t print_attribute(const leat_pb_attr_value_t* value,
-                                     leat_string_builder_t* out) {
-  leat_string_builder_t text;
-  leat_status_t status = leat_ok_status();
-  leat_string_builder_initialize(leat_allocator_system(), &text);
-  if (value->tensor && encoded_size(value->tensor) > 64) {
-    leat_string_builder_print(&text, "tensor %s ", leat_dtype_name(value->tensor->dtype));
-    if (value->tensor->tensor_shape) print_shape(value->tensor->tensor_shape, &text);
-  } else {
-    status = leat_text_print(&leat_pb_attr_value_descriptor, value, LEAT_TEXT_SHORT, &text);
-  }
-  leat_string_view_t view = leat_string_view_trim(leat_string_builder_view(&text));
-  bool is_cut = view.size > ATTRIBUTE_BYTES;
-  if (is_cut) {
-    text.size = (size_t)(view.data - text.data) + ATTRIBUTE_BYTES;
-    leat_string_builder_append(&text, LEAT_SV(" …"));
-    view = leat_string_view_trim(leat_string_builder_view(&text));
-  }
-  if (!status) board_json_string(out, view);
-  leat_string_builder_deinitialize(&text);
-  return status;
-}
-
-static leat_status_t print_attributes(const leat_pb_node_def_t* node,
-                                      leat_string_builder_t* out) {
-  for (size_t i = 0; i < node->attr.count; ++i) {
-    leat_string_builder_append(out, i ? LEAT_SV(",[") : LEAT_SV("["));
-    board_json_string(out, node->attr.items[i].key);
-    leat_string_builder_append_char(out, ',');
-    if (node->attr.items[i].value) {
-      LEAT_RETURN_IF_ERROR(print_attribute(node->attr.items[i].value, out));
-    } else {
-      leat_string_builder_append(out, LEAT_SV("\"\""));
-    }
-    leat_string_builder_append_char(out, ']');
-  }
   return leat_ok_status();
 }
 
-// [item, path, output, shape, is control] of the end of |edge| that lies outside.
-static void print_end(const board_graph_t* graph, const board_graph_edge_t* edge, bool is_input,
-                      leat_string_builder_t* out) {
-  uint32_t end = is_input ? edge->from : edge->to;
-  leat_string_builder_print(out, "[%u,", end);
-  print_path(&graph->items[end], out);
-  leat_string_builder_print(
-      out, ",%d,", edge->output == BOARD_GRAPH_NO_OUTPUT ? -1 : (int)edge->output);
-  print_output_shape(graph->items[edge->from].node, edge->output, out);
-  leat_string_builder_print(out, ",%d]", edge->is_control);
-}
-
-// The edges that cross the border of |item|, the first LISTED of them, and how many there are.
-static void print_ends(const board_graph_t* graph, uint32_t item, bool is_input,
-                       leat_string_builder_t* out) {
-  uint32_t end = graph->items[item].end;
-  const uint32_t* begins = is_input ? graph->in_begin : graph->out_begin;
-  size_t total = 0;
-  leat_string_builder_print(out, ",\"%s\":[", is_input ? "inputs" : "outputs");
-  for (uint32_t e = begins[item]; e < begins[end]; ++e) {
-    const board_graph_edge_t* edge = &graph->edges[is_input ? e : graph->out[e]];
-    uint32_t other = is_input ? edge->from : edge->to;
-    if (end > item + 1 && other >= item && other < end) continue;
-    if (total++ >= LISTED) continue;
-    if (total > 1) leat_string_builder_append_char(out, ',');
-    print_end(graph, edge, is_input, out);
-  }
-  leat_string_builder_print(out, "],\"%s_total\":%zu", is_input ? "inputs" : "outputs", total);
-}
-
-// The functions that |node| calls: by its op, or by attributes.
-static void print_functions(const board_graph_t* graph, const leat_pb_node_def_t* node,
-                            leat_string_builder_t* out) {
-  bool follows = false;
-  leat_string_builder_append(out, LEAT_SV(",\"functions\":["));
-  for (uint32_t i = 1; i < graph->item_count; ++i) {
-    if (graph->items[i].kind != BOARD_ITEM_FUNCTION) continue;
-    bool is_called = leat_string_view_equal(node->op, graph->items[i].path);
-    for (size_t a = 0; a < node->attr.count && !is_called; ++a) {
-      const leat_pb_attr_value_t* value = node->attr.items[a].value;
-      is_called = value && value->func &&
-                  leat_string_view_equal(value->func->name, graph->items[i].path);
-    }
-    if (is_called) {
-      if (follows) leat_string_builder_append_char(out, ',');
-      print_reference(graph, i, out);
-      follows = true;
-    }
-    i = graph->items[i].end - 1;  // no function lies in another
-  }
-  leat_string_builder_append_char(out, ']');
-}
-
-// The ops that are most in |item|, with how often. Few are kept at a time: one that comes when all
-// places are taken is counted from when it takes the place of the rarest (Metwally's space saving),
-// which is exact for scopes of at most 64 different ops.
-static void print_ops(const board_graph_t* graph, uint32_t item, leat_string_builder_t* out) {
-  struct {
-    leat_string_view_t op;
-    size_t count;
-  } found[64];
-  size_t count = 0;
-  for (uint32_t i = item; i < graph->items[item].end; ++i) {
-    if (!graph->items[i].node) continue;
-    leat_string_view_t op = graph->items[i].node->op;
-    size_t at = 0, rarest = 0;
-    for (; at < count && !leat_string_view_equal(found[at].op, op); ++at) {
-      if (found[at].count < found[rarest].count) rarest = at;
-    }
-    if (at == count && count < 64) {
-      found[count++].count = 0;
-    } else if (at == count) {
-      at = rarest;
-    }
-    found[at].op = op;
-    ++found[at].count;
-  }
-  leat_string_builder_append(out, LEAT_SV(",\"ops\":["));
-  for (int listed = 0; listed < OPS && count; ++listed) {
-    size_t most = 0;
-    for (size_t i = 1; i < count; ++i) {
-      if (found[i].count > found[most].count) most = i;
-    }
-    leat_string_builder_append(out, listed ? LEAT_SV(",[") : LEAT_SV("["));
-    board_json_string(out, found[most].op);
-    leat_string_builder_print(out, ",%zu]", found[most].count);
-    found[most] = found[--count];
-  }
-  leat_string_builder_append_char(out, ']');
-}
-
-static void print_twins(const board_graph_t* graph, uint32_t item, leat_string_builder_t* out) {
-  uint32_t structure = graph->items[item].structure;
-  size_t total = 0;
-  leat_string_builder_append(out, LEAT_SV(",\"twins\":["));
-  for (uint32_t i = 1; i < graph->item_count && structure; ++i) {
-    if (i == item || graph->items[i].structure != structure || total++ >= TWINS) continue;
-    if (total > 1) leat_string_builder_append_char(out, ',');
-    print_reference(graph, i, out);
-  }
-  leat_string_builder_print(out, "],\"twins_total\":%zu", total);
-}
-
-static leat_status_t print_item(const board_graph_t* graph, uint32_t index,
-                                leat_string_builder_t* out) {
-  const board_graph_item_t* item = &graph->items[index];
-  leat_string_builder_print(out, "{\"item\":%u,\"kind\":%d,\"nodes\":%u,\"path\":", index,
-                            (int)item->kind, item->node_count);
-  print_path(item, out);
-  leat_string_builder_append(out, LEAT_SV(",\"label\":"));
-  board_json_string(out, item->label);
-  leat_string_builder_append(out, LEAT_SV(",\"device\":"));
-  board_json_string(out, item->device == BOARD_GRAPH_MIXED ? LEAT_SV("several")
-                                                           : graph->devices[item->device]);
-  leat_string_builder_append(out, LEAT_SV(",\"parents\":"));
-  print_parents(graph, index, out);
-  leat_string_builder_append(out, LEAT_SV(",\"op\":"));
-  board_json_string(out, item->node ? item->node->op : leat_string_view_make("", 0));
-  leat_string_builder_append(out, LEAT_SV(",\"attributes\":["));
-  if (item->node) LEAT_RETURN_IF_ERROR(print_attributes(item->node, out));
-  leat_string_builder_append_char(out, ']');
-  print_ends(graph, index, true, out);
-  print_ends(graph, index, false, out);
-  if (item->node) {
-    print_functions(graph, item->node, out);
-  } else {
-    print_ops(graph, index, out);
-    print_twins(graph, index, out);
-  }
-  leat_string_builder_append_char(out, '}');
-  return leat_ok_status();
-}
-
-static leat_status_t find_item(const board_graph_t* graph, const board_request_t* request,
-                               uint32_t* out_item) {
-  leat_string_view_t name;
-  int64_t number;
-  if (board_query_get(&request->query, "name", &name)) {
-    for (uint32_t i = 1; i < graph->item_count; ++i) {
-      *out_item = i;
-      if (leat_string_view_equal(graph->items[i].path, name)) return leat_ok_status();
-    }
-    return leat_make_status(LEAT_NOT_FOUND, "Not found: the graph has no '%.*s'",
-                            LEAT_SV_ARG(name));
-  }
-  LEAT_RETURN_IF_ERROR(board_api_int(request, "item", -1, &number));
-  if (number < 0 || (uint64_t)number >= graph->item_count) {
-    return leat_make_status(LEAT_NOT_FOUND, "Not found: item is %lld, must be 0 to %zu",
-                            (long long)number, graph->item_count - 1);
-  }
-  *out_item = (uint32_t)number;
-  return leat_ok_status();
-}
-
-leat_status_t board_api_graph_item(board_api_t* api, const board_request_t* request,
-                                   board_response_t* response) {
-  board_stored_graph_t* stored;
-  uint32_t item = 0;
-  LEAT_RETURN_IF_ERROR(take_graph(api, request, &stored));
-  leat_status_t status = find_item(&stored->graph, request, &item);
-  if (!status) status = print_item(&stored->graph, item, &response->body);
-  board_graph_store_release(api->graphs, stored);
-  return status;
-}
-
-// ---- Search -------------------------------------------------------------------------------------
-static char to_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c; }
-
-// |wanted| is in small letters.
-static bool is_part(leat_string_view_t wanted, leat_string_view_t text) {
-  for (size_t at = 0; at + wanted.size <= text.size; ++at) {
-    size_t i = 0;
-    while (i < wanted.size && to_lower(text.data[at + i]) == wanted.data[i]) ++i;
-    if (i == wanted.size) return true;
-  }
-  return false;
-}
-
-leat_status_t board_api_graph_search(board_api_t* api, const board_request_t* request,
+leat_status_t board_api_graph_levels(board_api_t* api, const board_request_t* request,
                                      board_response_t* response) {
-  leat_string_builder_t* out = &response->body;
+  uint32_t open[BOARD_GRAPH_MAX_OPEN];
   board_stored_graph_t* stored;
-  leat_string_view_t wanted;
-  char* letters;
-  size_t total = 0;
-  if (!board_query_get(&request->query, "q", &wanted) || !wanted.size) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"q\" is required");
-  }
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(request->arena, wanted.size, &letters));
-  for (size_t i = 0; i < wanted.size; ++i) letters[i] = to_lower(wanted.data[i]);
-  wanted.data = letters;
-  LEAT_RETURN_IF_ERROR(take_graph(api, request, &stored));
-  const board_graph_t* graph = &stored->graph;
-  leat_string_builder_append(out, LEAT_SV("{\"items\":["));
-  for (uint32_t i = 1; i < graph->item_count; ++i) {
-    const board_graph_item_t* item = &graph->items[i];
-    if (!is_part(wanted, item->path) && !(item->node && is_part(wanted, item->node->op))) continue;
-    if (total++ >= FOUND) continue;
-    leat_string_builder_print(out, total > 1 ? ",[%u,%d," : "[%u,%d,", i, (int)item->kind);
-    print_path(item, out);
-    leat_string_builder_append_char(out, ',');
-    board_json_string(out, item->node ? item->node->op : leat_string_view_make("", 0));
-    leat_string_builder_append_char(out, ']');
-  }
-  leat_string_builder_print(out, "],\"total\":%zu}", total);
+  size_t open_count;
+  LEAT_RETURN_IF_ERROR(parse_open(request, open, &open_count));
+  LEAT_RETURN_IF_ERROR(board_api_take_graph(api, request, &stored));
+  leat_status_t status = print_levels(api, request, stored, open, open_count, &response->body);
   board_graph_store_release(api->graphs, stored);
-  return leat_ok_status();
+  return status;
 }

@@ -198,6 +198,14 @@ static void what_is_not_there_is_refused(void** state) {
   assert_int_equal(scene_ask("/data/leat/graph/item", "run=.&item=5"), 404);
   assert_int_equal(scene_ask("/data/leat/graph/item", "run=.&name=y"), 404);
   assert_int_equal(scene_ask("/data/leat/graph/search", "run=.&q="), 400);
+  // A request of which parameters were left out is not answered in part.
+  static char query[30000];
+  for (int i = 0; i < 9999; ++i) memcpy(query + 2 * i, "a&", 2);
+  strcpy(query + 19998, "run=.");
+  assert_int_equal(scene_ask("/data/leat/graph/levels", query), 200);
+  strcpy(query + 19998, "run=.&b");
+  assert_int_equal(scene_ask("/data/leat/graph/levels", query), 400);
+  scene_expect("more than 10,000 parameters");
 }
 
 int main(void) {

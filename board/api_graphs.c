@@ -138,14 +138,14 @@ leat_status_t board_api_graph(board_api_t* api, const board_request_t* request,
                               board_response_t* response) {
   leat_string_view_t conceptual;
   board_graph_source_t source;
-  leat_pb_graph_def_t graph;
+  board_graph_content_t content;
   if (board_query_get(&request->query, "conceptual", &conceptual) &&
       leat_string_view_equals(conceptual, "true")) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "graphs of Keras models are not drawn");
   }
   LEAT_RETURN_IF_ERROR(board_graph_source_find(api, request, &source));
-  LEAT_RETURN_IF_ERROR(board_graph_source_read(&source, request->arena, &graph));
-  return print_graph(request, &graph, response);
+  LEAT_RETURN_IF_ERROR(board_graph_source_read(&source, request->arena, &content));
+  return print_graph(request, &content.graph, response);
 }
 
 leat_status_t board_api_run_metadata(board_api_t* api, const board_request_t* request,
@@ -158,6 +158,9 @@ leat_status_t board_api_run_metadata(board_api_t* api, const board_request_t* re
   LEAT_RETURN_IF_ERROR(board_graph_source_bytes(&source, request->arena, &bytes));
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_run_metadata_descriptor, bytes, request->arena,
                                            &limits, &metadata));
+  // Leat's own fields are not TensorBoard's, and large.
+  metadata.graph_stages.count = 0;
+  metadata.placement = NULL;
   response->content_type = "text/x-protobuf; charset=utf-8";
   return leat_text_print(&leat_pb_run_metadata_descriptor, &metadata, LEAT_TEXT_LINES,
                          &response->body);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "board/api.h"
+#include "board/dump_store.h"
 #include "board/graph_store.h"
 #include "board/json_writer.h"
 #include "board/trace_store.h"
@@ -78,6 +79,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
                                .handler = board_api_handle, .data = &board.api};
   leat_status_t status = board_graph_store_create(&board.api.graphs);
   if (!status) status = board_trace_store_create(&board.api.traces);
+  if (!status) status = board_dump_store_create(&board.api.dumps);
   if (!status) status = board_logdir_create(&logdir, &board.api.logdir);
   if (!status) status = board_http_start(&http, &server);
   if (!status) {
@@ -96,6 +98,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
   board_http_stop(server);
   board_graph_store_free(board.api.graphs);
   board_trace_store_free(board.api.traces);
+  board_dump_store_free(board.api.dumps);
   board_logdir_free(board.api.logdir);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return done;

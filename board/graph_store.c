@@ -37,20 +37,42 @@ void board_graph_store_free(board_graph_store_t* store) {
   leat_allocator_free(leat_allocator_system(), store);
 }
 
+// Sums up what a stage did with the nodes in each item.
+static leat_status_t count_changes(board_stored_graph_t* stored) {
+  const board_graph_content_t* content = stored->content;
+  const board_graph_t* graph = &stored->graph;
+  if (!content->stage) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&stored->arena, graph->item_count, &stored->changes));
+  const leat_pb_node_def_t* nodes = content->graph.node.items;
+  for (size_t i = graph->item_count; i-- > 1;) {
+    const board_graph_item_t* item = &graph->items[i];
+    // Nodes of functions are not of the stage.
+    const size_t index = item->node >= nodes ? (size_t)(item->node - nodes) : SIZE_MAX;
+    if (item->node && index < content->graph.node.count) {
+      ++stored->changes[i][content->stage->changes[index]];
+    }
+    for (int c = 0; c < BOARD_CHANGES; ++c) {
+      stored->changes[item->parent][c] += stored->changes[i][c];
+    }
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t read_graph(const board_graph_source_t* source, board_place_t place,
                                 board_stored_graph_t** out_graph) {
   board_stored_graph_t* graph;
-  leat_pb_graph_def_t* message;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &graph));
   leat_arena_initialize(leat_allocator_system(), 0, &graph->arena);
   graph->run = source->run;
   graph->is_placed = source->is_placed;
+  graph->stage = source->stage;
   graph->place = place;
   graph->users = 1;
   leat_status_t status = leat_arena_copy_string(&graph->arena, source->tag, &graph->tag);
-  if (!status) status = LEAT_NEW(&graph->arena, 1, &message);
-  if (!status) status = board_graph_source_read(source, &graph->arena, message);
-  if (!status) status = board_graph_build(message, &graph->arena, &graph->graph);
+  if (!status) status = LEAT_NEW(&graph->arena, 1, &graph->content);
+  if (!status) status = board_graph_source_read(source, &graph->arena, graph->content);
+  if (!status) status = board_graph_build(&graph->content->graph, &graph->arena, &graph->graph);
+  if (!status) status = count_changes(graph);
   if (status) {
     drop(graph);
     return status;
@@ -62,7 +84,7 @@ static leat_status_t read_graph(const board_graph_source_t* source, board_place_
 static bool is_same(const board_stored_graph_t* graph, const board_graph_source_t* source,
                     board_place_t place) {
   return graph && graph->run == source->run && leat_string_view_equal(graph->tag, source->tag) &&
-         graph->is_placed == source->is_placed &&
+         graph->is_placed == source->is_placed && graph->stage == source->stage &&
          graph->place.file == place.file && graph->place.offset == place.offset &&
          graph->place.size == place.size;
 }

@@ -9,11 +9,15 @@
 typedef struct board_stored_graph_s board_stored_graph_t;
 struct board_stored_graph_s {
   board_graph_t graph;
+  board_graph_content_t* content;
+  // By item, how many of its nodes a stage of compiling has changed, and how; NULL: it shows none.
+  uint32_t (*changes)[BOARD_CHANGES];
   // The rest is the store's.
   leat_arena_t arena;
   board_run_t* run;
   leat_string_view_t tag;
   bool is_placed;
+  int64_t stage;
   board_place_t place;
   uint32_t users;
 };

@@ -34,7 +34,8 @@ leat_status_t board_query_decode(leat_string_view_t text, bool plus, leat_arena_
 leat_status_t board_query_add(leat_arena_t* arena, leat_string_view_t name,
                               leat_string_view_t value, board_query_t* query) {
   board_parameter_t* items = query->items;
-  if (query->count >= PARAMETER_LIMIT) return leat_ok_status();
+  query->is_cut = query->count >= PARAMETER_LIMIT;
+  if (query->is_cut) return leat_ok_status();
   // The room doubles whenever the count is a power of two.
   if ((query->count & (query->count - 1)) == 0) {
     LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, query->count ? query->count * 2 : 1, &items));

@@ -11,9 +11,11 @@ typedef struct board_parameter_s {
 typedef struct board_query_s {
   board_parameter_t* items;
   size_t count;
+  bool is_cut;  // there were more
 } board_query_t;
 
-// Decodes "a=1&b=%20+" into |out_query|, in |arena|. Parameters beyond 10,000 are left out. A "%"
+// Decodes "a=1&b=%20+" into |out_query|, in |arena|. Parameters beyond 10,000 are left out, and
+// |is_cut| says so; such a request is refused. A "%"
 // that no two hexadecimal digits follow stands for itself, as in browsers and in TensorBoard.
 LEAT_MUST_USE leat_status_t board_query_parse(leat_string_view_t text, leat_arena_t* arena,
                                               board_query_t* out_query);

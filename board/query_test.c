@@ -55,6 +55,7 @@ static void there_is_a_limit(void** state) {
     LEAT_EXPECT_OK(board_query_add(&arena, LEAT_SV("a"), LEAT_SV("b"), &query));
   }
   assert_int_equal(query.count, 10000);
+  assert_true(query.is_cut);
   assert_true(leat_string_view_equals(query.items[9999].value, "b"));
 }
 

@@ -4,6 +4,7 @@
 #define LEAT_BOARD_TEST_SCENE_H_
 
 #include "board/api.h"
+#include "board/dump_store.h"
 #include "board/graph_store.h"
 #include "formats/generated/event.h"
 #include "formats/record/record.h"
@@ -40,6 +41,7 @@ static void scene_start(void) {
   scene.options = (board_logdir_options_t){.path = test_directory, .poll_ms = 1000};
   leat_arena_initialize(leat_allocator_system(), 0, &scene.arena);
   LEAT_EXPECT_OK(board_graph_store_create(&scene.api.graphs));
+  LEAT_EXPECT_OK(board_dump_store_create(&scene.api.dumps));
   LEAT_EXPECT_OK(board_logdir_create(&scene.options, &scene.api.logdir));
   LEAT_EXPECT_OK(board_logdir_round(scene.api.logdir));
 }
@@ -49,6 +51,7 @@ static void scene_stop(void) {
   scene.body = NULL;
   board_logdir_stop(scene.api.logdir);
   board_graph_store_free(scene.api.graphs);
+  board_dump_store_free(scene.api.dumps);
   board_logdir_free(scene.api.logdir);
   leat_arena_deinitialize(&scene.arena);
 }

@@ -2,7 +2,7 @@
 // those who do not see the drawing or do not use a mouse. The arrow keys walk, open and close; Enter
 // selects.
 import {element} from './dom';
-import {Box, Drawing, KIND_NAMES, Kind} from './graph_data';
+import {Box, Drawing, KIND_NAMES, Kind, describeChanges} from './graph_data';
 
 export class GraphOutline {
   readonly root = element('ul', {role: 'tree', 'aria-label': 'Outline of the graph', class: 'outline'});
@@ -52,7 +52,8 @@ export class GraphOutline {
       element('span', {class: 'sign', 'aria-hidden': 'true'}, hasInside ? (box.isOpen ? '−' : '+') : ''),
       element('span', {class: 'label'}, box.label || '(no name)'), ' ',
       element('span', {class: 'what'}, hasInside
-        ? `${KIND_NAMES[box.kind]}, ${box.nodes}` : box.op));
+        ? `${KIND_NAMES[box.kind]}, ${box.nodes}` : box.op,
+        ...[describeChanges(box)].filter(text => text).map(text => element('strong', {}, ', ' + text))));
     if (hasInside) row.setAttribute('aria-expanded', String(box.isOpen));
     row.style.setProperty('--depth', String(depth - 1));
     this.rows.push({box, row});

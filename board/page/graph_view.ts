@@ -2,9 +2,9 @@
 // Only what lies in the window is drawn, and text only where it is large enough to be read.
 import {isDark} from './chart';
 import {beginDrawing, cssColour} from './dom';
-import {Box, Drawing, Kind, Level, Link} from './graph_data';
+import {Box, Drawing, Kind, Level, Link, Values} from './graph_data';
 import {followPointers, Point} from './pointers';
-import {countOf, formatBytes, formatNanoseconds} from './words';
+import {countOf, formatBytes, formatNanoseconds, formatNumber} from './words';
 
 // Pale on a light ground, deep on a dark one, so that the text on them has contrast.
 const LIGHT = ['#cfe3f7', '#fbe0c4', '#cdeede', '#f3d3e6', '#f3ecbf', '#d9d6f5', '#ffd5d0', '#d6ead0',
@@ -12,7 +12,13 @@ const LIGHT = ['#cfe3f7', '#fbe0c4', '#cdeede', '#f3d3e6', '#f3ecbf', '#d9d6f5',
 const DARK = ['#24476b', '#6b4519', '#1d5a45', '#6b3454', '#5c541c', '#453d7c', '#71362f', '#385a2f',
               '#1f565d', '#5b4630', '#4a4d52', '#563a70'];
 
-export type ColourBy = 'structure' | 'device' | 'kind' | 'time' | 'memory';
+// What a stage did with nodes, in the order of CHANGES, and what holds several of these: indices of
+// the colours, and signs, so that colours are not all that tells them apart.
+const CHANGE_COLOURS = [2, 6, 4, 0], MIXED_COLOUR = 11;
+const CHANGE_SIGNS = ['★ ', '✕ ', '≈ ', '➜ '];
+const GONE = 1, GOOD_COLOUR = 2, BAD_COLOUR = 6;
+
+export type ColourBy = 'structure' | 'device' | 'kind' | 'time' | 'memory' | 'change' | 'health' | 'magnitude';
 
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '10px system-ui, sans-serif';
@@ -237,6 +243,14 @@ export class GraphView {
     }
     if (this.colourBy === 'kind') return colours[box.kind];
     if (this.colourBy === 'time' || this.colourBy === 'memory') return this.heatOf(box);
+    if (this.colourBy === 'change') {
+      const found = changesOf(box);
+      return !found.length ? cssColour('--card') : colours[found.length > 1 ? MIXED_COLOUR : CHANGE_COLOURS[found[0]]];
+    }
+    if (this.colourBy === 'health') {
+      return !box.values?.outputs ? cssColour('--card') : colours[box.values.bad ? BAD_COLOUR : GOOD_COLOUR];
+    }
+    if (this.colourBy === 'magnitude') return this.magnitudeOf(box);
     if (box.kind === Kind.Node) return cssColour('--card');
     return box.structure ? colours[(box.structure - 1) % colours.length] : cssColour('--neutral');
   }
@@ -251,8 +265,21 @@ export class GraphView {
     return `rgb(${cold.map((c, i) => Math.round(c + (warm[i] - c) * share)).join(',')})`;
   }
 
+  // By the power of ten of the greatest magnitude: blue from 10^-6 on, orange up to 10^6.
+  private magnitudeOf(box: Box): string {
+    if (!box.values?.outputs) return cssColour('--card');
+    const power = box.values.most > 0 ? Math.min(Math.max(Math.log10(box.values.most) / 6, -1), 1) : -1;
+    const middle = isDark() ? [31, 34, 38] : [255, 255, 255];
+    const end = power < 0 ? (isDark() ? [24, 74, 130] : [150, 195, 245]) : (isDark() ? [150, 66, 20] : [255, 170, 100]);
+    return `rgb(${middle.map((c, i) => Math.round(c + (end[i] - c) * Math.abs(power))).join(',')})`;
+  }
+
   // The second line of a closed scope.
   private amountOf(box: Box): string {
+    if (this.colourBy === 'change') {
+      return changesOf(box).map(i => CHANGE_SIGNS[i].trim() + box.changes![i]).join(' ') || 'the same';
+    }
+    if (this.colourBy === 'health' || this.colourBy === 'magnitude') return valueText(box.values);
     if (this.colourBy === 'time') return box.time ? formatNanoseconds(box.time) : '–';
     if (this.colourBy === 'memory') return box.bytes ? formatBytes(box.bytes) : '–';
     return countOf(box.nodes, 'node');
@@ -279,7 +306,8 @@ export class GraphView {
         context.stroke();
       }
     }
-    context.setLineDash(box.isAside ? [5, 3] : box.kind === Kind.List ? [2, 2] : []);
+    const isGone = box.kind === Kind.Node && !!box.changes?.[GONE];
+    context.setLineDash(box.isAside ? [5, 3] : isGone ? [3, 3] : box.kind === Kind.List ? [2, 2] : []);
     this.outline(box);
     if (box.isOpen) {
       context.fillStyle = cssColour('--ground');
@@ -306,12 +334,28 @@ export class GraphView {
     context.textBaseline = 'middle';
     context.font = FONT;
     context.fillStyle = cssColour('--text');
-    const sign = box.kind === Kind.Node ? '' : box.isOpen ? '− ' : '+ ';
-    context.fillText(sign + this.shorten(box.label, box.width - (sign ? 28 : 14)), middle, y);
+    const change = box.kind === Kind.Node ? changesOf(box)[0] : undefined;
+    const isBad = box.kind === Kind.Node && !!box.values?.bad;
+    const sign = change !== undefined ? CHANGE_SIGNS[change] : isBad ? '⚠ '
+      : box.kind === Kind.Node ? '' : box.isOpen ? '− ' : '+ ';
+    context.fillText(sign + this.shorten(box.label, box.width - (closed || box.isOpen ? 28 : sign ? 22 : 14)), middle, y);
+    if (!closed && box.kind === Kind.Node && box.values?.outputs && this.scale > 0.7) this.drawValues(box);
     if (!closed) return;
     context.font = SMALL;
     context.fillStyle = cssColour('--soft-on-colour');
-    context.fillText(this.amountOf(box), middle, box.y + 28);
+    context.fillText(this.shorten(this.amountOf(box), box.width - 6), middle, box.y + 28);
+  }
+
+  // Below a node, what its outputs hold.
+  private drawValues(box: Box): void {
+    const context = this.context, text = valueText(box.values);
+    const x = box.x + box.width / 2, y = box.y + box.height + 7;
+    context.font = SMALL;
+    context.lineWidth = 3;
+    context.strokeStyle = cssColour('--ground');
+    context.strokeText(text, x, y);
+    context.fillStyle = cssColour('--soft');
+    context.fillText(text, x, y);
   }
 
   // The end of a name says more than its beginning, hence the middle goes.
@@ -350,4 +394,15 @@ export class GraphView {
     this.outline(box, 2);
     context.stroke();
   }
+}
+
+// The kinds of changes in |box|: indices of CHANGES.
+function changesOf(box: Box): number[] {
+  return [0, 1, 2, 3].filter(i => box.changes?.[i]);
+}
+
+// What the outputs in a box hold, in few letters.
+function valueText(values: Values | null): string {
+  if (!values?.outputs) return '–';
+  return values.bad ? `${values.bad} NaN, ∞` : '≤ ' + formatNumber(values.most);
 }

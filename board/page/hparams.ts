@@ -1,13 +1,13 @@
 // The page of hyper-parameters: a table of runs, each with what it was started with and what came
 // of it, sorted by any column; and the same as two pictures (hparams_plots.ts).
-import {choice, element, getJson} from './dom';
+import {button, choice, element, getJson} from './dom';
 import {swatch} from './cards';
 import {ParallelCoordinates, Scatter} from './hparams_plots';
 import {asCsv, asJson, saveChoice} from './save';
 import {Page, settings, shownRuns, writeLink} from './state';
 import {countOf, formatNumber} from './words';
 
-const MANY_AXES = 12;
+const MANY_AXES = 12, PAGE_ROWS = 500, MANY_LINES = 5000;
 
 export type Value = number | string | boolean | null;
 
@@ -59,6 +59,7 @@ export class Hparams implements Page {
   private sessions: Session[] = [];
   private sortedBy = '';
   private falls = false;
+  private first = 0;  // row of the page of the table
 
   async reload(): Promise<void> {
     this.sessions = (await getJson('/data/leat/hparams')).sessions;
@@ -73,7 +74,7 @@ export class Hparams implements Page {
   }
 
   redraw(): void {
-    const shown = shownRuns(), sessions = this.sessions.filter(s => shown.includes(s.run));
+    const shown = new Set(shownRuns()), sessions = this.sessions.filter(s => shown.has(s.run));
     if (!sessions.length) {
       this.tools.replaceChildren();
       this.root.replaceChildren(element('p', {}, this.sessions.length
@@ -81,16 +82,20 @@ export class Hparams implements Page {
       return;
     }
     const columns = this.columns(sessions), {view} = settings.hparams;
-    const sentence = element('p', {class: 'sentence'}, this.describe(sessions, columns));
+    const drawn = view === 'table' ? sessions : sessions.slice(0, MANY_LINES);
+    const hidden = this.sessions.length - sessions.length;
+    const sentence = element('p', {class: 'sentence'}, this.describe(sessions, columns) +
+      (hidden ? ` ${countOf(hidden, 'more run')} with hyper-parameters ${hidden === 1 ? 'is' : 'are'} not shown.` : '') +
+      (drawn.length < sessions.length ? ` The first ${drawn.length} are drawn.` : ''));
     this.fillTools(columns, sessions);
     if (view === 'parallel') {
       const axes = columns.filter(c => c.kind === 'hparams' || c.kind === 'metrics').slice(0, MANY_AXES);
       this.root.replaceChildren(sentence, this.parallel.root);
-      this.parallel.set(sessions, axes, 'Runs as lines across ' + axes.map(c => c.title).join(', ') + '.');
+      this.parallel.set(drawn, axes, 'Runs as lines across ' + axes.map(c => c.title).join(', ') + '.');
     } else if (view === 'scatter') {
       const pair = [this.axis('x', columns), this.axis('y', columns)];
       this.root.replaceChildren(sentence, this.scatter.root);
-      this.scatter.set(sessions, pair, `Runs as points, ${pair[0].title} to the right, ${pair[1].title} upwards.`);
+      this.scatter.set(drawn, pair, `Runs as points, ${pair[0].title} to the right, ${pair[1].title} upwards.`);
     } else {
       this.drawTable(sessions, columns, sentence);
     }
@@ -134,16 +139,37 @@ export class Hparams implements Page {
       });
     }
     const hadFocus = (document.activeElement as HTMLElement | null)?.dataset.sort;
-    this.root.replaceChildren(sentence,
+    if (this.first >= sessions.length) this.first = 0;
+    const rows = sessions.slice(this.first, this.first + PAGE_ROWS);
+    this.root.replaceChildren(sentence, ...this.pager(sessions.length),
       element('div', {class: 'scroll tall', tabindex: '0', role: 'region', 'aria-label': 'Table of runs'},
         element('table', {class: 'hparams'},
           element('caption', {}, `${sessions.length} runs: hyper-parameters, then the newest values ` +
             'of scalars. A heading sorts.'),
           element('thead', {}, element('tr', {}, ...columns.map(column => this.heading(column)))),
-          element('tbody', {}, ...sessions.map(session => this.row(session, columns))))));
+          element('tbody', {}, ...rows.map(session => this.row(session, columns))))));
     if (hadFocus) {
       this.root.querySelector<HTMLElement>(`[data-sort="${CSS.escape(hadFocus)}"]`)?.focus();
     }
+  }
+
+  // Thousands of rows at once would make the browser slow: pages of them, each of which can be reached.
+  private pager(count: number): HTMLElement[] {
+    if (count <= PAGE_ROWS) return [];
+    const turn = (id: string, text: string, first: number) => {
+      const to = button(text, () => {
+        this.first = first;
+        this.redraw();
+        document.getElementById(id)?.focus();
+      }, {id});
+      if (first < 0 || first >= count) to.setAttribute('aria-disabled', 'true');
+      if (to.getAttribute('aria-disabled')) to.onclick = null;
+      return to;
+    };
+    const last = Math.min(this.first + PAGE_ROWS, count);
+    return [element('p', {class: 'row'}, turn('hparams-back', 'Previous', this.first - PAGE_ROWS),
+                    turn('hparams-next', 'Next', this.first + PAGE_ROWS),
+                    element('span', {role: 'status'}, `Rows ${this.first + 1} to ${last} of ${count}`))];
   }
 
   private heading(column: Column): HTMLElement {
@@ -153,6 +179,7 @@ export class Hparams implements Page {
     sort.onclick = () => {
       this.falls = isBy && !this.falls;
       this.sortedBy = key;
+      this.first = 0;
       this.redraw();
     };
     const attributes: Record<string, string> = {scope: 'col', class: column.kind};

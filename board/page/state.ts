@@ -19,7 +19,8 @@ export interface Settings {
   step: number;       // that all cards show; -1: the newest
   pinned: string[];   // tags
   sound: boolean;     // curves can be heard
-  graph: {run: string; tag: string; placed: boolean; open: number[]; selected: number; colour: string; steps: string};
+  graph: {run: string; tag: string; placed: boolean; stage: number; open: number[]; selected: number; colour: string;
+          steps: string; values: string};  // the stage of compiling, or -1; a dump of a debugger
   hparams: {view: string; x: string; y: string};
   projector: {run: string; tensor: string; method: string; dims: number; perplexity: number; neighbours: number;
               colour: string; label: string; pictures: string; measure: string};
@@ -33,7 +34,8 @@ export interface Settings {
 export const settings: Settings = {
   page: 'scalars', runFilter: '', tagFilter: '', smoothing: 0.6, axis: 'step', log: false,
   clip: false, logX: false, hidden: [], names: [], pairs: false, means: false, group: '[_/-]?(seed|run|trial)?[_-]?\\d+$',
-  step: -1, pinned: [], sound: false, graph: {run: '', tag: '', placed: false, open: [], selected: 0, colour: 'structure', steps: ''},
+  step: -1, pinned: [], sound: false, graph: {run: '', tag: '', placed: false, stage: -1, open: [], selected: 0,
+  colour: 'structure', steps: '', values: ''},
   hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
   perplexity: 30, neighbours: 15, colour: '', label: '', pictures: '', measure: 'angle'},
   timeline: {file: '', group: -1, step: -1, view: 'drawing'}, bands: false, brightness: 1, contrast: 1, actualSize: false};

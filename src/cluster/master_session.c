@@ -439,7 +439,7 @@ static leat_status_t describe(leat_master_session_t* session, const leat_run_t* 
     LEAT_RETURN_IF_ERROR(leat_run_metadata_encode(&stats, NULL, out_metadata));
   }
   if (!shows_partitions) return leat_ok_status();
-  return leat_session_show_partitions(session->session, run, append_partition, out_metadata);
+  return leat_session_show_partitions(session->session, run, NULL, append_partition, out_metadata);
 }
 
 // The milliseconds until |deadline_ns| is past, at least one; 0: there is no deadline. They are

@@ -284,6 +284,9 @@ static void note_nodes(greedy_t* g, const int32_t* devices) {
         .other = -1,
         .finish_ns = g->sim.finish[i]};
   }
+  int64_t* times = g->sim.options->times_ns;
+  const size_t cells = g->graph->node_count * (size_t)g->sim.device_count;
+  if (times) memcpy(times, g->sim.times, cells * sizeof *times);
 }
 
 // Makes all placements that it has time for, refines the best, and writes it to the nodes. Large

@@ -21,6 +21,7 @@ typedef struct leat_group_s {
   int32_t parent;  // in the union-find forest; a root is its own parent
   // An index in options->devices, which the placer chooses; -1 before.
   int device;
+  int32_t first;                  // the member for which the placer chose |device|
   bool constrained;               // a member asks for a device
   leat_device_name_t asked;       // the merged requests of the members
   leat_device_name_t variable;    // the merged requests of those that make references or handles

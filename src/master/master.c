@@ -170,10 +170,35 @@ leat_pass_options_t leat_master_pass_options(const leat_master_options_t* option
   return passes;
 }
 
+// A stage of compiling, for who looks on.
+typedef struct stage_s {
+  const leat_compile_view_t* view;  // NULL: nobody does
+  const leat_placement_device_t* devices;  // NULL before nodes are placed
+  leat_pass_observer_t observer;
+} stage_t;
+
+static leat_status_t show(const stage_t* stage, const char* name, const char* doc,
+                          const leat_graph_t* const* graphs, int count) {
+  const leat_compile_view_t* view = stage->view;
+  if (LEAT_LIKELY(!view || !view->on_stage)) return leat_ok_status();
+  return view->on_stage(view->data, name, doc, stage->devices, graphs, count);
+}
+
+static leat_status_t show_graph(const stage_t* stage, const char* name, const char* doc,
+                                const leat_graph_t* graph) {
+  return show(stage, name, doc, &graph, 1);
+}
+
+static leat_status_t show_after_pass(void* data, const leat_pass_t* pass,
+                                     const leat_graph_t* const* graphs, int count) {
+  return show(data, pass->name, pass->doc, graphs, count);
+}
+
 static leat_status_t optimize(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                              leat_pass_stage_t stage) {
-  const leat_pass_options_t passes = leat_master_pass_options(options);
-  return options->optimize ? leat_passes_run(rewrite, &passes, stage) : leat_ok_status();
+                              leat_pass_stage_t kind, const stage_t* stage) {
+  leat_pass_options_t passes = leat_master_pass_options(options);
+  if (stage->view) passes.observer = &stage->observer;
+  return options->optimize ? leat_passes_run(rewrite, &passes, kind) : leat_ok_status();
 }
 
 // Calls become the bodies of what they call; what these do besides is a target, as the call was
@@ -210,15 +235,31 @@ static leat_status_t inline_calls(leat_rewrite_t* rewrite) {
   return leat_ok_status();
 }
 
+// Names the devices of all nodes, for who looks on: transfers are not placed.
+static void name_devices(const leat_master_options_t* options,
+                         const leat_partitions_t* partitions) {
+  for (int i = 0; i < partitions->count; ++i) {
+    const leat_placement_device_t* device =
+        &options->placement.devices[partitions->items[i].device];
+    if (device->task == 0) leat_name_device(partitions->items[i].graph, device->name);
+  }
+}
+
 // Runs the passes that look at all partitions at once, which a single partition does not need.
 static leat_status_t optimize_partitions(const leat_master_options_t* options,
-                                         leat_partitions_t* partitions) {
-  if (partitions->count < 2 || !options->optimize) return leat_ok_status();
+                                         leat_partitions_t* partitions, const stage_t* stage) {
+  const int count = partitions->count;
+  const bool runs = count > 1 && options->optimize;
   leat_graph_t** graphs;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, (size_t)partitions->count, &graphs));
-  for (int i = 0; i < partitions->count; ++i) graphs[i] = partitions->items[i].graph;
-  leat_status_t status =
-      leat_passes_run_partitions(graphs, partitions->count, &options->passes, NULL);
+  if (!runs && !stage->view) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, (size_t)count + 1, &graphs));
+  for (int i = 0; i < count; ++i) graphs[i] = partitions->items[i].graph;
+  if (stage->view) name_devices(options, partitions);
+  leat_status_t status = show(stage, "partition", "cuts the graph into one for each device, with "
+                              "transfers between them", (const leat_graph_t* const*)graphs, count);
+  leat_pass_options_t passes = options->passes;
+  if (stage->view) passes.observer = &stage->observer;
+  if (!status && runs) status = leat_passes_run_partitions(graphs, count, &passes, NULL);
   leat_allocator_free(options->allocator, graphs);
   return status;
 }
@@ -308,7 +349,7 @@ static void settle_fetches(const leat_rewrite_t* rewrite, leat_partition_t* own)
 // Cuts a placed graph that lies on several tasks. What is on the master's own stays in |rewrite|,
 // where the graph is NULL if there is none; the rest becomes |out_remote|, a partition a task.
 static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                                 leat_partitions_t* out_remote) {
+                                 const stage_t* stage, leat_partitions_t* out_remote) {
   leat_graph_t* own = NULL;
   const leat_output_t* fetches = NULL;
   LEAT_RETURN_IF_ERROR(leat_partition_by_task(rewrite->graph, rewrite->fetches,
@@ -317,7 +358,7 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   // Between tasks every float counts, however small, as in TensorFlow.
   leat_master_options_t between = *options;
   between.passes.compress_limit_bytes = 1;
-  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_remote));
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_remote, stage));
   for (int i = 0; i < out_remote->count; ++i) {
     settle_devices(out_remote->items[i].graph, &options->placement);
   }
@@ -345,34 +386,59 @@ static leat_status_t note_collectives(const leat_master_options_t* options,
   return leat_ok_status();
 }
 
+// Takes a pruned graph up to where it is placed.
+static leat_status_t prepare(const leat_master_options_t* options, leat_rewrite_t* rewrite,
+                             const leat_tensor_t* feeds, const stage_t* stage) {
+  LEAT_RETURN_IF_ERROR(show_graph(stage, "prune", "leaves out what the step does not need",
+                                  rewrite->graph));
+  const leat_graph_t* called = rewrite->graph;
+  LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
+  if (rewrite->graph != called) {
+    LEAT_RETURN_IF_ERROR(show_graph(stage, "inline", "puts the nodes of functions in the places "
+                                    "of their calls", rewrite->graph));
+  }
+  if (feeds) LEAT_RETURN_IF_ERROR(specialize(rewrite->graph, feeds));
+  return optimize(options, rewrite, LEAT_PASS_WHOLE, stage);
+}
+
+static leat_status_t place(const leat_master_options_t* options, leat_graph_t* graph,
+                           stage_t* stage) {
+  if (LEAT_LIKELY(!stage->view)) return leat_place(graph, &options->placement);
+  LEAT_RETURN_IF_ERROR(leat_place_and_explain(graph, &options->placement, stage->view));
+  stage->devices = options->placement.devices;
+  return show_graph(stage, "place", "gives each node a device", graph);
+}
+
 // Takes a pruned graph through all stages up to the partitions. |compiled|, unless it is NULL, is
-// told what kinds of nodes the graph has. |out_remote| gets the partitions of other tasks.
+// told what kinds of nodes the graph has; |view|, likewise, sees the stages. |out_remote| gets
+// the partitions of other tasks.
 static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                          const leat_tensor_t* feeds, leat_compiled_t* compiled,
-                         leat_partitions_t* out_remote, leat_partitions_t* out_partitions) {
+                         const leat_compile_view_t* view, leat_partitions_t* out_remote,
+                         leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
-  LEAT_RETURN_IF_ERROR(inline_calls(rewrite));
-  if (feeds) LEAT_RETURN_IF_ERROR(specialize(rewrite->graph, feeds));
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_WHOLE));
+  stage_t stage = {.view = view, .observer = {.data = &stage, .on_graphs = show_after_pass}};
+  LEAT_RETURN_IF_ERROR(prepare(options, rewrite, feeds, &stage));
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
     if (flags & traces) compiled->leaves_traces = true;
     // What a Recv of the graph itself brings may be dead.
     if (flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_RECV)) compiled->has_flow = true;
   }
-  LEAT_RETURN_IF_ERROR(leat_place(rewrite->graph, &options->placement));
+  LEAT_RETURN_IF_ERROR(place(options, rewrite->graph, &stage));
   if (compiled && options->numbers) {
     LEAT_RETURN_IF_ERROR(note_collectives(options, rewrite->graph, compiled));
   }
   if (options->worker_count > 1 && leat_spans_tasks(rewrite->graph, &options->placement)) {
     if (compiled) compiled->spans_tasks = compiled->leaves_traces = true;
-    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, out_remote));
+    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, &stage, out_remote));
     if (!rewrite->graph) return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED, &stage));
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, out_partitions));
-  leat_status_t status = optimize_partitions(options, out_partitions);
+  stage.devices = NULL;  // the graphs of the devices name them
+  leat_status_t status = optimize_partitions(options, out_partitions, &stage);
   if (status) leat_partitions_free(out_partitions);
   return status;
 }
@@ -380,7 +446,7 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              const leat_tensor_t* feeds, leat_compiled_t* compiled) {
   leat_partitions_t remote = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, compiled, &remote, &partitions);
+  leat_status_t status = cut(options, rewrite, feeds, compiled, NULL, &remote, &partitions);
   if (!status) status = register_partitions(options, &partitions, &remote, compiled);
   leat_partitions_free(&partitions);
   leat_partitions_free(&remote);
@@ -389,12 +455,13 @@ static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_
 
 leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                           leat_rewrite_t* rewrite, const leat_tensor_t* feeds,
-                                          leat_graph_view_fn_t show, void* data) {
+                                          const leat_compile_view_t* view,
+                                          leat_graph_view_fn_t see, void* data) {
   leat_partitions_t remote = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, NULL, &remote, &partitions);
+  leat_status_t status = cut(options, rewrite, feeds, NULL, view, &remote, &partitions);
   leat_rewrite_deinitialize(rewrite);
-  if (!status) status = leat_show_partitions(options, &partitions, true, show, data);
-  if (!status) status = leat_show_partitions(options, &remote, true, show, data);
+  if (!status) status = leat_show_partitions(options, &partitions, true, see, data);
+  if (!status) status = leat_show_partitions(options, &remote, true, see, data);
   leat_partitions_free(&partitions);
   leat_partitions_free(&remote);
   return status;

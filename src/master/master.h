@@ -144,14 +144,34 @@ typedef leat_status_t (*leat_graph_view_fn_t)(void* data, bool after, const leat
 LEAT_MUST_USE leat_status_t leat_master_show_pass(const leat_master_options_t* options,
                                                   leat_rewrite_t* rewrite, const char* name,
                                                   leat_graph_view_fn_t show, void* data);
+// Who looks on while a step is compiled, for tools. Slots may be NULL; a failure of one ends the
+// compilation. What they are given is valid during the call.
+typedef struct leat_compile_view_s {
+  void* data;
+  // The stage |name| has left |graphs|: several, one for each device, once the graph is cut. Nodes
+  // have devices (assigned_device, of |devices|) where that is not NULL.
+  leat_status_t (*on_stage)(void* data, const char* name, const char* doc,
+                            const leat_placement_device_t* devices,
+                            const leat_graph_t* const* graphs, int count);
+  // |graph| has been placed; |placement| has the notes of its nodes, and of the greedy placer the
+  // times.
+  leat_status_t (*on_placed)(void* data, const leat_graph_t* graph,
+                             const leat_placer_options_t* placement);
+} leat_compile_view_t;
 // Shows each device's graph as leat_master_compile would register it, with |after| true. |rewrite|
-// is taken over; |feeds| is as there.
+// is taken over; |feeds| is as there. |view|, unless it is NULL, sees all stages before that.
 LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                                         leat_rewrite_t* rewrite,
                                                         const leat_tensor_t* feeds,
+                                                        const leat_compile_view_t* view,
                                                         leat_graph_view_fn_t show, void* data);
 
-// ---- For master.c and show_pass.c alone ---------------------------------------------------------
+// ---- Inside the master alone --------------------------------------------------------------------
+
+// Places |graph| as leat_place does, and tells |view| why each node is where it is (explain.c).
+LEAT_MUST_USE leat_status_t leat_place_and_explain(leat_graph_t* graph,
+                                                   const leat_placer_options_t* options,
+                                                   const leat_compile_view_t* view);
 
 // Sets the device of all nodes of |graph|, for a graph that is not placed again.
 void leat_name_device(leat_graph_t* graph, leat_string_view_t device);

@@ -26,6 +26,15 @@ typedef struct simple_s {
   leat_readers_t readers;
 } simple_t;
 
+const char* leat_placement_reason_text(leat_placement_reason_t reason) {
+  static const char* const kTexts[] = {
+      "only device", "asked for", "only kernel", "with its group", "with its input",
+      "with its reader", "preferred", "earliest end", "as before",
+  };
+  LEAT_DCHECK((size_t)reason < LEAT_ARRAY_SIZE(kTexts));
+  return kTexts[reason];
+}
+
 static void note(const simple_t* s, int32_t node, leat_placement_reason_t reason, int32_t other) {
   leat_placement_note_t* notes = s->groups->options->notes;
   if (notes) notes[node] = (leat_placement_note_t){.reason = reason, .other = other};
@@ -86,7 +95,7 @@ static void choose(simple_t* s, int32_t index, int32_t beside, leat_placement_re
   int wanted = beside >= 0 ? s->graph->nodes[beside].assigned_device : -1;
   if (group->device >= 0) {
     *device = group->device;
-    note(s, index, LEAT_PLACED_WITH_GROUP, group->parent);
+    note(s, index, LEAT_PLACED_WITH_GROUP, group->first);
     return;
   }
   bool free_to_choose = count_feasible(groups, group) > 1;
@@ -104,6 +113,7 @@ static void choose(simple_t* s, int32_t index, int32_t beside, leat_placement_re
   }
   LEAT_DCHECK(group->device >= 0 && leat_group_allows(group, group->device));
   *device = group->device;
+  group->first = index;
 }
 
 static leat_status_t place_simple(leat_graph_t* graph, leat_groups_t* groups) {

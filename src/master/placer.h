@@ -37,7 +37,10 @@ typedef enum leat_placement_reason_e {
   LEAT_PLACED_WITH_READER,  // beside its reader |other|: it only generates a value
   LEAT_PLACED_PREFERRED,    // the first of several by TensorFlow's order
   LEAT_PLACED_EARLIEST,     // greedy: it ends there at |finish_ns|
+  LEAT_PLACED_AS_BEFORE,    // its state, or that of its group, lies there since an earlier step
 } leat_placement_reason_t;
+// "asked for", as documents say it.
+const char* leat_placement_reason_text(leat_placement_reason_t reason);
 // The note of one node. Only the greedy placer predicts |finish_ns|.
 typedef struct leat_placement_note_s {
   leat_placement_reason_t reason;
@@ -57,6 +60,9 @@ typedef struct leat_placer_options_s {
   struct leat_anchors_s* anchors;  // of the session (anchors.h); NULL: nothing was placed before
   int effort;                    // greedy: how many usual budgets annealing gets; 0 = 1
   leat_placement_note_t* notes;  // [node_count], to be filled in; or NULL
+  // [node_count][device_count], to be filled in by the greedy placer, beside |notes|: how long it
+  // takes each node to take on each device, INT64_MAX where it cannot run. NULL: nobody asks.
+  int64_t* times_ns;
 } leat_placer_options_t;
 
 // Sets node->assigned_device (an index in |options->devices|) of every node. INVALID_ARGUMENT names

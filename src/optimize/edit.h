@@ -84,6 +84,9 @@ void leat_edit_end_pass(leat_edit_t* edit);
 // target needs; does nothing where nothing was changed. Node indices change, so the edit is over:
 // only leat_edit_deinitialize may follow.
 LEAT_MUST_USE leat_status_t leat_edit_compact(leat_edit_t* edit);
+// A graph of its own with what the edit would leave, had it ended after the last pass; the caller
+// frees it. The edit goes on.
+LEAT_MUST_USE leat_status_t leat_edit_copy(const leat_edit_t* edit, leat_graph_t** out_graph);
 // For an edit that was initialised, or zeroed.
 void leat_edit_deinitialize(leat_edit_t* edit);
 // INTERNAL, naming |stage| and the rule, when what would be left is no well-formed graph

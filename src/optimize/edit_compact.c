@@ -116,6 +116,14 @@ static leat_status_t copy_needed(const leat_edit_t* edit, leat_graph_t* child,
   return leat_ok_status();
 }
 
+leat_status_t leat_edit_copy(const leat_edit_t* edit, leat_graph_t** out_graph) {
+  leat_node_map_t map = {0};
+  LEAT_RETURN_IF_ERROR(leat_graph_create_child(edit->graph, out_graph));
+  leat_status_t status = copy_needed(edit, *out_graph, edit->scratch, &map);
+  if (status) leat_graph_free(*out_graph);
+  return status;
+}
+
 leat_status_t leat_edit_compact(leat_edit_t* edit) {
   leat_rewrite_t* rewrite = edit->rewrite;
   leat_node_map_t map = {0};

@@ -48,6 +48,21 @@ static size_t count_nodes(const leat_edit_t* edit, size_t begin, size_t end) {
   return count;
 }
 
+static bool is_shown(const leat_pass_observer_t* observer) {
+  return observer && observer->on_graphs;
+}
+
+// Shows what the edit has come to, without those nodes that are gone.
+static leat_status_t show_edit(const leat_pass_t* pass, const leat_edit_t* edit) {
+  const leat_pass_observer_t* observer = edit->options->observer;
+  leat_graph_t* graph;
+  LEAT_RETURN_IF_ERROR(leat_edit_copy(edit, &graph));
+  const leat_graph_t* shown = graph;
+  leat_status_t status = observer->on_graphs(observer->data, pass, &shown, 1);
+  leat_graph_free(graph);
+  return status;
+}
+
 static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   const leat_pass_observer_t* observer = edit->options->observer;
   char stage[MAX_STAGE];
@@ -61,6 +76,7 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
     observer->on_pass(observer->data, pass, before - count_nodes(edit, 0, first_new),
                       count_nodes(edit, first_new, edit->graph->node_count));
   }
+  if (is_shown(observer)) LEAT_RETURN_IF_ERROR(show_edit(pass, edit));
   if (!LEAT_VERIFIES) return leat_ok_status();
   snprintf(stage, sizeof stage, "pass %s", pass->name);
   return leat_edit_verify(edit, pass->stage == LEAT_PASS_PLACED, stage);
@@ -86,6 +102,10 @@ static leat_status_t run_graph(const leat_pass_t* pass, leat_rewrite_t* rewrite,
   if (status) return leat_status_annotate(status, "pass %s", pass->name);
   if (observer && observer->on_pass && rewrite->graph != before) {
     observer->on_pass(observer->data, pass, count, rewrite->graph->node_count);
+  }
+  if (is_shown(observer)) {
+    const leat_graph_t* shown = rewrite->graph;
+    LEAT_RETURN_IF_ERROR(observer->on_graphs(observer->data, pass, &shown, 1));
   }
   if (!LEAT_VERIFIES) return leat_ok_status();
   snprintf(stage, sizeof stage, "pass %s", pass->name);
@@ -121,11 +141,21 @@ leat_status_t leat_pass_run(const leat_pass_t* pass, leat_rewrite_t* rewrite,
 
 // ---- Passes over partitions ---------------------------------------------------------------------
 
+// Such a pass takes no nodes away, so that the graphs are as they will be.
+static leat_status_t show_edits(const leat_pass_t* pass, leat_edit_t* edits, int count) {
+  const leat_pass_observer_t* observer = edits[0].options->observer;
+  const leat_graph_t** graphs;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(edits[0].scratch, (size_t)count, &graphs));
+  for (int i = 0; i < count; ++i) graphs[i] = edits[i].graph;
+  return observer->on_graphs(observer->data, pass, graphs, count);
+}
+
 static leat_status_t run_on(const leat_pass_t* pass, leat_edit_t* edits, int count) {
   char stage[MAX_STAGE];
   for (int i = 0; i < count; ++i) leat_edit_begin_pass(&edits[i]);
   leat_status_t status = pass->run_partitions(edits, count);
   if (status) return leat_status_annotate(status, "pass %s", pass->name);
+  if (is_shown(edits[0].options->observer)) LEAT_RETURN_IF_ERROR(show_edits(pass, edits, count));
   if (!LEAT_VERIFIES) return leat_ok_status();
   snprintf(stage, sizeof stage, "pass %s", pass->name);
   for (int i = 0; i < count && !status; ++i) status = leat_graph_verify(edits[i].graph, stage);

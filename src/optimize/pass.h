@@ -114,6 +114,10 @@ typedef struct leat_pass_observer_s {
   void (*on_pass)(void* data, const leat_pass_t* pass, size_t removed, size_t added);
   // |rule| has changed the graph, in the pass that is told next.
   void (*on_rule)(void* data, const struct leat_rewrite_rule_s* rule);
+  // The graph that |pass| has left, or those of all devices; they are valid during the call. A
+  // failure ends the passes.
+  leat_status_t (*on_graphs)(void* data, const leat_pass_t* pass,
+                             const leat_graph_t* const* graphs, int count);
 } leat_pass_observer_t;
 // The bits of the passes that |option| turns off; NULL: of all that run by default.
 uint32_t leat_passes_of_option(const char* option);

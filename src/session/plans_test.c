@@ -183,7 +183,7 @@ static void sizes_are_known(void** state) {
     leat_run_t run = run_of(&x, &most);
     int ranges = 0;
     run.feed_values = &fed;
-    LEAT_EXPECT_OK(leat_session_show_partitions(s.session, &run, count_ranges, &ranges));
+    LEAT_EXPECT_OK(leat_session_show_partitions(s.session, &run, NULL, count_ranges, &ranges));
     assert_int_equal(ranges, i > LEAT_SPECIALIZATIONS);
     leat_tensor_release(&fed);
   }

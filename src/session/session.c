@@ -495,6 +495,7 @@ const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, 
 // A session that measures has kept what was registered, since compiling again might place it anew.
 // Others compile it once more.
 leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
+                                           const leat_compile_view_t* view,
                                            leat_graph_view_fn_t show, void* data) {
   leat_signature_t* signature;
   LEAT_RETURN_IF_ERROR(check_master(session, "Showing the partitions of a step"));
@@ -509,7 +510,7 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
   LEAT_RETURN_IF_ERROR(prune_run(session, run, &rewrite));
   const bool is_specialized = leat_plans_is_specialized(&signature->plans, run->feed_values);
   return leat_master_show_partitions(&session->master, &rewrite,
-                                     is_specialized ? run->feed_values : NULL, show, data);
+                                     is_specialized ? run->feed_values : NULL, view, show, data);
 }
 
 bool leat_session_is_remote(const leat_session_t* session) {

@@ -242,10 +242,11 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const leat_pass_observer_t* observer,
                                                    leat_graph_view_fn_t show, void* data);
 // Shows the graph that each device gets of |run|, by the plan that its |feed_values| take: see
-// leat_master_show_partitions. UNIMPLEMENTED where the master is another process, whose step gives
-// them (|out_partition_graphs|).
+// leat_master_show_partitions. A session that measures shows |view| nothing. UNIMPLEMENTED where
+// the master is another process, whose step gives the graphs (|out_partition_graphs|).
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,
+                                                         const leat_compile_view_t* view,
                                                          leat_graph_view_fn_t show, void* data);
 
 // What the session lends to each compilation, for whoever compiles graphs that are not the

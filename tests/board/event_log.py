@@ -225,14 +225,14 @@ def graph_event(graph):
   return record(double(1, 1.7e9) + text(4, graph))
 
 
-def step_event(tag, times, device='/job:localhost/device:CPU:0', graphs=()):
+def step_event(tag, times, device='/job:localhost/device:CPU:0', graphs=(), more=b''):
   """A recorded step: |times| gives microseconds by the names of nodes, |graphs| are those that the
-  devices ran."""
+  devices ran, and |more| are further fields of its RunMetadata."""
   nodes = b''.join(text(2, text(1, name) + number(5, micros) + text(6, number(2, 1024 * micros)))
                    for name, micros in times.items())
   stats = text(1, text(1, device) + nodes)
   return record(double(1, 1.7e9) + number(2, 1) + text(8, text(1, tag) + text(
-      2, text(1, stats) + b''.join(text(3, graph) for graph in graphs))))
+      2, text(1, stats) + b''.join(text(3, graph) for graph in graphs) + more)))
 
 
 VERSION = record(double(1, 1.7e9) + text(3, 'brain.Event:2'))
@@ -244,9 +244,36 @@ def shape_attribute(*dims):
   return text(5, text(1, '_output_shapes') + text(2, text(1, text(7, shape))))
 
 
-def node(name, op, inputs=(), device='', rest=b''):
-  return text(1, text(1, name) + text(2, op) + b''.join(text(3, i) for i in inputs) +
-              text(4, device) + rest)
+def node_def(name, op, inputs=(), device='', rest=b''):
+  return (text(1, name) + text(2, op) + b''.join(text(3, i) for i in inputs) + text(4, device) +
+          rest)
+
+
+def node(*what, **more):
+  """The same as a field of a graph."""
+  return text(1, node_def(*what, **more))
+
+
+def stage(name, doc, nodes=(), removed=()):
+  """What a stage of compiling has changed, as a field of RunMetadata."""
+  return text(1001, text(1, name) + text(2, doc) + b''.join(text(3, n) for n in nodes) +
+              b''.join(text(4, n) for n in removed))
+
+
+def placement(placer, devices, nodes):
+  """Reasons by the names of nodes: (reason, beside, microseconds on each device, end)."""
+  return text(1002, text(1, placer) + b''.join(text(2, d) for d in devices) + b''.join(
+      text(3, text(1, name) + text(2, reason) + text(3, beside) + doubles(4, times) +
+           double(5, end)) for name, (reason, beside, times, end) in nodes.items()))
+
+
+def write_npy(path, values):
+  """A list of floats, as numpy writes it."""
+  head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }\n" % len(values)
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  with open(path, 'wb') as f:
+    f.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() +
+            struct.pack('<%df' % len(values), *values))
 
 
 def network(layers=6):
@@ -328,6 +355,36 @@ for x in range(3):  # <not markup>
 '''
 
 
+def stages(cpu, gpu):
+  """What became of the step's part of network(): a constant is folded, a product takes its bias."""
+  wanted = [('input_layer/Relu', 'Relu', ['x'], ''), ('x', 'Placeholder', [], ''),
+            ('layer_1/weights', 'VariableV2', [], gpu),
+            ('layer_1/MatMul', 'MatMul', ['input_layer/Relu', 'layer_1/weights'], gpu),
+            ('layer_1/bias', 'VariableV2', [], gpu),
+            ('layer_1/BiasAdd', 'BiasAdd', ['layer_1/MatMul', 'layer_1/bias'], gpu),
+            ('layer_1/Relu', 'Relu', ['layer_1/BiasAdd'], gpu),
+            ('loss/labels', 'Placeholder', [], ''),
+            ('loss/xent', 'SoftmaxXent', ['layer_1/Relu', 'loss/labels'], '')]
+  nodes = [node_def(*what) for what in wanted]
+  fused = 'layer_1/BiasAdd/_fused'
+  return (stage('prune', 'leaves out what the step does not need', nodes) +
+          stage('fold', 'computes what is constant before the first step',
+                [node_def('loss/labels/_folded', 'Const'),
+                 node_def('loss/xent', 'SoftmaxXent', ['layer_1/Relu', 'loss/labels/_folded'])],
+                ['loss/labels']) +
+          stage('cse', 'one node for equal computations') +
+          stage('place', 'gives each node a device', [node_def('x', 'Placeholder', device=cpu)]) +
+          stage('rules', 'a product and what follows it become one node',
+                [node_def(fused, '_FusedMatMul', ['input_layer/Relu', 'layer_1/weights',
+                                                  'layer_1/bias'], gpu),
+                 node_def('layer_1/Relu', 'Relu', [fused], gpu)],
+                ['layer_1/MatMul', 'layer_1/BiasAdd']) +
+          placement('greedy', [cpu, gpu], {
+              'x': ('only kernel', '', [1, -1], 1),
+              'layer_1/bias': ('with its group', 'layer_1/weights', [0, 0], 3),
+              'layer_1/Relu': ('earliest end', '', [250, 40], 1200)}))
+
+
 def write_run(folder, name, rate, steps=60):
   """One run with all there is. Returns the path of its file."""
   out = [VERSION]
@@ -338,7 +395,10 @@ def write_run(folder, name, rate, steps=60):
                           {'loss/xent': 90, 'input_layer/MatMul': 1200}, graphs=[
         node('x', 'Placeholder', device=cpu) + node('x/_0', '_Send', ['x'], cpu),
         node('x/_1', '_Recv', device=gpu) +
-        node('input_layer/MatMul', '_FusedMatMul', ['x/_1'], gpu)]))
+        node('input_layer/MatMul', '_FusedMatMul', ['x/_1'], gpu)], more=stages(cpu, gpu)))
+    dump = os.path.join(folder, name, 'debug', 'run_1')
+    write_npy(os.path.join(dump, 'layer_1', 'Relu_0.npy'), [0, 0.5, 2, math.nan, math.inf, 1])
+    write_npy(os.path.join(dump, 'layer_2', 'Relu_0.npy'), [0, 0.25, 0.5])
   out.append(event(0, hparams_session({'rate': rate, 'optimizer': 'adam' if rate < 0.05 else 'sgd',
                                        'shuffle': rate < 0.05})))
   out.append(event(0, layout(('Together', {'losses': ['loss/'], 'accuracy': ['acc.*y$']}),
@@ -426,6 +486,15 @@ def write_many_runs(folder, count):
     os.makedirs(name)
     with open(os.path.join(name, 'events.out.tfevents.1.host'), 'wb') as f:
       f.write(VERSION + event(0, scalar('loss', 1)) + event(10, scalar('loss', i / 1000)))
+
+
+def write_many_sessions(folder, count):
+  """Runs with a hyper-parameter each, and no more."""
+  for i in range(count):
+    name = os.path.join(folder, 'run_%04d' % i)
+    os.makedirs(name)
+    with open(os.path.join(name, 'events.out.tfevents.1.host'), 'wb') as f:
+      f.write(VERSION + event(0, hparams_session({'rate': i / 1000})))
 
 
 def write_embedding(folder):

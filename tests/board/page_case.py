@@ -122,9 +122,9 @@ class PageCase(unittest.TestCase):
     return self.page.evaluate('document.querySelector(%s).toDataURL()' % json.dumps(selector))
 
   def change(self, selector, value):
-    self.page.evaluate('''const s = document.querySelector(%s);
-                          s.value = %s; s.dispatchEvent(new Event('change'))''' % (
-        json.dumps(selector), json.dumps(value)))
+    self.page.evaluate('''(s => { s.value = %s; s.dispatchEvent(new Event('change')); })(
+                          document.querySelector(%s))''' % (
+        json.dumps(value), json.dumps(selector)))
 
   def violations(self):
     """What axe-core finds on the page that is shown."""

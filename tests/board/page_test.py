@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import event_log
 import page_case
 from page_case import serve
+from graph_page import GraphPageTest  # for unittest.main too
 from scalars_page import ScalarsPageTest  # for unittest.main, which runs what it finds here
 
 
@@ -214,6 +215,33 @@ class PageTest(page_case.PageCase):
       self.page.call('Input.dispatchMouseEvent', type=kind, x=x, y=box[1] + y * box[2],
                      button='left', buttons=1, clickCount=1)
     self.wait_text('.reading', '1 of 2 runs pass')
+
+  def test_hparams_in_pages(self):
+    """No session is left out without a word: pages of 500, and how many are hidden."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-sessions')
+    event_log.write_many_sessions(folder, 1100)
+    server, url = serve(folder)
+    try:
+      self.page.open(url + '#' + urllib.parse.quote(json.dumps(
+          {'page': 'hparams', 'hidden': ['run_0001', 'run_0002']})))
+      self.wait_text('#content', '2 more runs with hyper-parameters are not shown.')
+      self.click('#all')
+      self.wait_text('#content', 'Rows 1 to 500 of 1100')
+      self.focus('#hparams-next')
+      self.page.press('Enter', 'Enter')
+      self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
+      self.assertEqual(self.page.evaluate('document.activeElement.id'), 'hparams-next')
+      self.page.press('Enter')  # there is none behind
+      self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
+      self.assertEqual(self.page.evaluate(
+          'document.querySelectorAll(".hparams tbody tr").length'), 100)
+      self.wait_text('.hparams tbody tr:last-child th', 'run_1099')
+      self.assertEqual(self.violations(), [])
+    finally:
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
 
   def test_meshes(self):
     self.open('mesh')

@@ -10,12 +10,6 @@
 #include "master/simulator.h"
 #include "optimize/pass.h"
 
-// The texts of leat_placement_note_t.reason, in the order of its values.
-static const char* const kReasons[] = {
-    "only device", "asked for", "only kernel", "with its group",
-    "with its input", "with its reader", "preferred", "earliest end",
-};
-
 typedef struct explanation_s {
   leat_graph_t* graph;
   leat_placer_options_t options;
@@ -69,7 +63,7 @@ static void append_nodes(explanation_t* e) {
     leat_string_builder_append(&e->out, LEAT_SV(", "));
     append_field(e, "op", node->op->name);
     leat_string_builder_print(&e->out, ", \"device\": %d, ", node->assigned_device);
-    append_field(e, "reason", leat_string_view_from(kReasons[note->reason]));
+    append_field(e, "reason", leat_string_view_from(leat_placement_reason_text(note->reason)));
     leat_string_builder_append(&e->out, LEAT_SV(", "));
     append_field(e, "beside", note->other >= 0 ? e->graph->nodes[note->other].name : LEAT_SV(""));
     leat_string_builder_append(&e->out, LEAT_SV(", "));

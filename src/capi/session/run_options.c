@@ -6,6 +6,7 @@
 #include "capi/session/run_options.h"
 
 #include "capi/plugin/profiler.h"
+#include "capi/session/graph_stages.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
@@ -116,6 +117,16 @@ static leat_status_t append_partition(void* data, bool unused, const leat_graph_
   return status;
 }
 
+static leat_status_t show_graphs(TF_Session* session, const leat_run_t* run,
+                                 leat_string_builder_t* out_bytes) {
+  leat_graph_stages_t stages;
+  leat_graph_stages_initialize(out_bytes, &stages);
+  leat_status_t status = leat_session_show_partitions(session->session, run, &stages.view,
+                                                      append_partition, out_bytes);
+  leat_graph_stages_deinitialize(&stages);
+  return status;
+}
+
 // Adds what was collected to the session's costs, and to the RunMetadata where |out_bytes| is
 // given.
 static leat_status_t tell_statistics(leat_capi_run_options_t* options, TF_Session* session,
@@ -141,7 +152,7 @@ static leat_status_t tell(leat_capi_run_options_t* options, TF_Session* session,
   if (!status && options->shows_partitions && leat_session_is_remote(session->session)) {
     leat_string_builder_append(&bytes, leat_string_builder_view(&options->partition_graphs));
   } else if (!status && options->shows_partitions) {
-    status = leat_session_show_partitions(session->session, run, append_partition, &bytes);
+    status = show_graphs(session, run, &bytes);
   }
   if (!status && run_metadata) return leat_capi_buffer_take(&bytes, run_metadata);
   leat_string_builder_deinitialize(&bytes);

@@ -22,6 +22,63 @@ const leat_message_descriptor_t leat_pb_run_metadata_function_graphs_descriptor 
         run_metadata_function_graphs_fields, run_metadata_function_graphs_tags, false,
 };
 
+static const leat_message_field_t run_metadata_graph_stage_fields[] = {
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_graph_stage_t, name), -1, NULL, NULL},
+    {"doc", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_graph_stage_t, doc), -1, NULL, NULL},
+    {"node", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_run_metadata_graph_stage_t, node), -1, &leat_pb_node_def_descriptor, NULL},
+    {"removed", 4, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 1,
+        offsetof(leat_pb_run_metadata_graph_stage_t, removed), -1, NULL, NULL},
+};
+static const uint8_t run_metadata_graph_stage_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 4,
+};
+const leat_message_descriptor_t leat_pb_run_metadata_graph_stage_descriptor = {
+    "tensorflow.RunMetadata.GraphStage", sizeof(leat_pb_run_metadata_graph_stage_t), 4, 2,
+        run_metadata_graph_stage_fields, run_metadata_graph_stage_tags, false,
+};
+
+static const leat_message_field_t run_metadata_placement_node_fields[] = {
+    {"name", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_placement_node_t, name), -1, NULL, NULL},
+    {"reason", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_placement_node_t, reason), -1, NULL, NULL},
+    {"beside", 3, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_placement_node_t, beside), -1, NULL, NULL},
+    {"micros", 4, LEAT_FIELD_DOUBLE, LEAT_FIELD_PACKED, 1, 0,
+        offsetof(leat_pb_run_metadata_placement_node_t, micros), -1, NULL, NULL},
+    {"end_micros", 5, LEAT_FIELD_DOUBLE, LEAT_FIELD_SINGULAR, 1, -1,
+        offsetof(leat_pb_run_metadata_placement_node_t, end_micros), -1, NULL, NULL},
+};
+static const uint8_t run_metadata_placement_node_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
+};
+const leat_message_descriptor_t leat_pb_run_metadata_placement_node_descriptor = {
+    "tensorflow.RunMetadata.Placement.Node", sizeof(leat_pb_run_metadata_placement_node_t), 5, 1,
+        run_metadata_placement_node_fields, run_metadata_placement_node_tags, false,
+};
+
+static const leat_message_field_t run_metadata_placement_fields[] = {
+    {"placer", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_placement_t, placer), -1, NULL, NULL},
+    {"devices", 2, LEAT_FIELD_STRING, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_run_metadata_placement_t, devices), -1, NULL, NULL},
+    {"node", 3, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
+        offsetof(leat_pb_run_metadata_placement_t, node), -1,
+        &leat_pb_run_metadata_placement_node_descriptor, NULL},
+};
+static const uint8_t run_metadata_placement_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3,
+};
+const leat_message_descriptor_t leat_pb_run_metadata_placement_descriptor = {
+    "tensorflow.RunMetadata.Placement", sizeof(leat_pb_run_metadata_placement_t), 3, 2,
+        run_metadata_placement_fields, run_metadata_placement_tags, false,
+};
+
 static const leat_message_field_t run_metadata_fields[] = {
     {"step_stats", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_metadata_t, step_stats), -1, &leat_pb_step_stats_descriptor, NULL},
@@ -36,12 +93,18 @@ static const leat_message_field_t run_metadata_fields[] = {
     {"session_metadata", 5, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_metadata_t, session_metadata), -1,
         &leat_pb_session_metadata_descriptor, NULL},
+    {"graph_stages", 1001, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 2,
+        offsetof(leat_pb_run_metadata_t, graph_stages), -1,
+        &leat_pb_run_metadata_graph_stage_descriptor, NULL},
+    {"placement", 1002, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_run_metadata_t, placement), -1, &leat_pb_run_metadata_placement_descriptor,
+        NULL},
 };
 static const uint8_t run_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
         0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5,
 };
 const leat_message_descriptor_t leat_pb_run_metadata_descriptor = {
-    "tensorflow.RunMetadata", sizeof(leat_pb_run_metadata_t), 5, 2, run_metadata_fields,
+    "tensorflow.RunMetadata", sizeof(leat_pb_run_metadata_t), 7, 3, run_metadata_fields,
         run_metadata_tags, false,
 };

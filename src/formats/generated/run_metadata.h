@@ -9,12 +9,23 @@
 #include "formats/wire/message.h"
 
 typedef struct leat_pb_run_metadata_function_graphs_s leat_pb_run_metadata_function_graphs_t;
+typedef struct leat_pb_run_metadata_graph_stage_s leat_pb_run_metadata_graph_stage_t;
+typedef struct leat_pb_run_metadata_placement_node_s leat_pb_run_metadata_placement_node_t;
+typedef struct leat_pb_run_metadata_placement_s leat_pb_run_metadata_placement_t;
 typedef struct leat_pb_run_metadata_s leat_pb_run_metadata_t;
 
 typedef struct leat_pb_run_metadata_function_graphs_list_s {
   leat_pb_run_metadata_function_graphs_t* items;
   size_t count;
 } leat_pb_run_metadata_function_graphs_list_t;
+typedef struct leat_pb_run_metadata_graph_stage_list_s {
+  leat_pb_run_metadata_graph_stage_t* items;
+  size_t count;
+} leat_pb_run_metadata_graph_stage_list_t;
+typedef struct leat_pb_run_metadata_placement_node_list_s {
+  leat_pb_run_metadata_placement_node_t* items;
+  size_t count;
+} leat_pb_run_metadata_placement_node_list_t;
 
 struct leat_pb_run_metadata_function_graphs_s {
   leat_pb_graph_def_list_t partition_graphs;
@@ -23,12 +34,40 @@ struct leat_pb_run_metadata_function_graphs_s {
 };
 extern const leat_message_descriptor_t leat_pb_run_metadata_function_graphs_descriptor;
 
+// What a stage of compiling made of a step's graph; of the first one all nodes are new.
+struct leat_pb_run_metadata_graph_stage_s {
+  leat_string_view_t name;
+  leat_string_view_t doc;
+  leat_pb_node_def_list_t node;
+  leat_pb_string_list_t removed;
+};
+extern const leat_message_descriptor_t leat_pb_run_metadata_graph_stage_descriptor;
+
+struct leat_pb_run_metadata_placement_node_s {
+  leat_string_view_t name;
+  leat_string_view_t reason;
+  leat_string_view_t beside;
+  leat_pb_double_list_t micros;
+  double end_micros;
+};
+extern const leat_message_descriptor_t leat_pb_run_metadata_placement_node_descriptor;
+
+// Why each node is where it is.
+struct leat_pb_run_metadata_placement_s {
+  leat_string_view_t placer;
+  leat_pb_string_list_t devices;
+  leat_pb_run_metadata_placement_node_list_t node;
+};
+extern const leat_message_descriptor_t leat_pb_run_metadata_placement_descriptor;
+
 struct leat_pb_run_metadata_s {
   leat_pb_step_stats_t* step_stats;
   leat_pb_cost_graph_def_t* cost_graph;
   leat_pb_graph_def_list_t partition_graphs;
   leat_pb_run_metadata_function_graphs_list_t function_graphs;
   leat_pb_session_metadata_t* session_metadata;
+  leat_pb_run_metadata_graph_stage_list_t graph_stages;
+  leat_pb_run_metadata_placement_t* placement;
 };
 extern const leat_message_descriptor_t leat_pb_run_metadata_descriptor;
 
