@@ -131,9 +131,11 @@ class Package:
     root, _, name = item.DESCRIPTOR.full_name.partition('.')
     if root != 'tensorflow':
       return None
+    package = 'tfprof.' if name.startswith('tfprof.') else ''
+    name = name[len(package):]
     outer = name.partition('.')[0]
     self.require(place, 'Message', self.message)
-    self.require(place, outer, self.message_of(outer))
+    self.require(place, outer, self.message_of(package + outer))
     if place != module:
       self.imports[module].add(place)
     return place + '.' + name if place != module else name
