@@ -131,7 +131,7 @@ class Package:
     root, _, name = item.DESCRIPTOR.full_name.partition('.')
     if root != 'tensorflow':
       return None
-    package = 'tfprof.' if name.startswith('tfprof.') else ''
+    package = name[:name.index('.') + 1] if name[0].islower() else ''   # tfprof.
     name = name[len(package):]
     outer = name.partition('.')[0]
     self.require(place, 'Message', self.message)
