@@ -24,12 +24,13 @@ def interrupt(run, steps=1, wait=0):
       ended.wait(5)
   ended = threading.Event()
   sender = threading.Thread(target=send)
-  sender.start()
   try:
+    sender.start()   # the signal may come before the step does, where there were steps before
     print('returned', run())
   except KeyboardInterrupt:
     print('interrupted')
-  ended.set()
+  finally:
+    ended.set()
   sender.join()
   session.run(queue.enqueue(5))
   assert session.run(element) == 5
