@@ -8,6 +8,8 @@ import unittest
 # time when the main thread has begun the step. It sends the signal again where the step goes on.
 _BEGIN = '''
 import os, signal, threading, time
+# A job in the background of a shell begins with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import leat as tf
 x = tf.placeholder(tf.int64, [])
 session = tf.Session()
