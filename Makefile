@@ -124,7 +124,7 @@ test-python: setup all
 	@JOBS=$(JOBS) dev/test-python $(BUILD) '$(PYTHON_TESTS)'
 
 test-corpus: setup all
-	@JOBS=$(JOBS) dev/test-corpus $(BUILD)
+	@JOBS=$(JOBS) dev/test-corpus $(BUILD) $(CORPUS_ARGS)
 
 test-board: setup all
 	@python3 tests/board/page_test.py $(BUILD)

@@ -127,16 +127,24 @@ class Package:
     """Messages are made when they are asked for; their classes are in the module of messages."""
     if not issubclass(item, self.message):
       return None
-    place = self.message.__module__
-    root, _, name = item.DESCRIPTOR.full_name.partition('.')
-    if root != 'tensorflow':
+    place, package, name = self._message_place(item, module)
+    if name is None:
       return None
     outer = name.partition('.')[0]
-    self.require(place, 'Message', self.message)
-    self.require(place, outer, self.message_of(outer))
+    self.require(self.message.__module__, 'Message', self.message)
+    self.require(place, outer, self.message_of(package + outer))
     if place != module:
       self.imports[module].add(place)
     return place + '.' + name if place != module else name
+
+  def _message_place(self, item, module):
+    """(module, package, name) of a message, whose name is None where it is none of TensorFlow's.
+    Those of a package of their own, tfprof. say, are in the modules that define them."""
+    root, _, name = item.DESCRIPTOR.full_name.partition('.')
+    if root != 'tensorflow':
+      return module, '', None
+    package = name[:name.index('.') + 1] if name[0].islower() else ''
+    return module if package else self.message.__module__, package, name[len(package):]
 
   def type_text(self, kind, module):
     """The text for what Returns found."""
@@ -161,8 +169,7 @@ class Package:
     """The lines that define it."""
     if inspect.isclass(item):
       if issubclass(item, self.message) and item is not self.message:
-        own = item.DESCRIPTOR.full_name.partition('.')[2]
-        if (module, name) != (self.message.__module__, own):
+        if (module, name) != self._message_place(item, module)[::2]:
           return ['%s = %s' % (name, self._message_text(item, module))]
         return list(self.message_class(module, name, item))
       if (item.__module__, item.__qualname__) != (module, name):
@@ -334,7 +341,7 @@ class Package:
              'double': 'builtins.float', 'float': 'builtins.float'}
 
   def message_class(self, module, name, item):
-    yield 'class %s(Message):' % name
+    yield 'class %s(%s):' % (name, self.class_text(self.message, module))
     yield '  """%s"""' % item.__doc__
     words = []
     for field in item._fields:

@@ -4,7 +4,10 @@
  * description of either. set_classes() and set_arrays() are called once by the package, to say
  * which of its classes handles and fetched values become. This file's table of functions is a
  * part of the module's (module.c). */
+#define _GNU_SOURCE  // dladdr
 #include "module.h"
+
+#include <dlfcn.h>
 
 static PyObject* buffer_return(TF_Buffer* buffer, TF_Status* status) {
   if (!leat_py_status_end(status)) {
@@ -67,10 +70,20 @@ static PyObject* set_classes(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+/* Lets libraries that are loaded afterwards see the functions of ours, since many plugins do not
+ * say that they need it, and CPython loads extensions with what they need for themselves alone. */
+static void show_symbols(void) {
+  Dl_info info;
+  if (dladdr((void*)(intptr_t)TF_LoadLibrary, &info) && info.dli_fname) {
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);
+  }
+}
+
 static PyObject* load_library(PyObject* module, PyObject* path) {
   (void)module;
   const char* text = PyUnicode_AsUTF8AndSize(path, NULL);
   if (!text) return NULL;
+  show_symbols();
   TF_Status* status = TF_NewStatus();
   TF_Library* library = status ? TF_LoadLibrary(text, status) : NULL;
   if (!leat_py_status_end(status)) return NULL;

@@ -43,8 +43,10 @@ class GateTest(unittest.TestCase):
     reader, = self.readers(u.value())
     self.assertEqual(reader.type, 'MatMul')
     self.assertIn(reader, ancestors(found['u'].op))
-    # Nothing else reads w, so that its gradient needs no gate.
-    self.assertEqual(found['w'].op.type, 'MatMul')
+    # Nothing else reads w, so that its gradient waits for nothing.
+    self.assertEqual(found['w'].op.name, 'gradients/MatMul_grad/tuple/control_dependency_1')
+    self.assertEqual((found['w'].op.inputs[0].op.type, found['w'].op.control_inputs),
+                     ('MatMul', []))
 
   def test_no_gate_where_none_is_asked_for(self):
     u, found = self.two_layers(gate_gradients=tf.train.Optimizer.GATE_NONE)
@@ -100,7 +102,42 @@ class GateTest(unittest.TestCase):
     w = tf.get_variable('w', [3, 3], use_resource=True)
     u = tf.get_variable('u', [3, 1], use_resource=True)
     found = self.gradients(tf.reduce_sum(tf.matmul(tf.matmul(tf.ones([4, 3]), w), u)))
-    self.assertEqual(found['u'].op.type, 'MatMul')
+    self.assertEqual(found['u'].op.control_inputs, [])
+
+  def test_gates_have_the_names_of_tensorflow(self):
+    x = tf.placeholder(tf.float32, [None, 4, 4, 3])
+    k, b, w = self.variable('k', [2, 2, 3, 4]), self.variable('b', [4]), self.variable('w', [64, 2])
+    hidden = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, k, [1] * 4, 'SAME'), b))
+    found = self.gradients(tf.reduce_mean(tf.matmul(tf.reshape(hidden, [-1, 64]), w)))
+    for name, gate in (('k', 'Conv2D'), ('b', 'BiasAdd'), ('w', 'MatMul')):
+      self.assertEqual(found[name].name,
+                       'gradients/%s_grad/tuple/control_dependency_1:0' % gate)
+    self.assertEqual([op.name for op in found['w'].op.control_inputs],
+                     ['gradients/MatMul_grad/tuple/group_deps'])
+
+  def test_a_variable_that_is_used_twice_has_a_sum_that_waits(self):
+    v, w = self.variable('v', [3, 3]), self.variable('w', [3, 3])
+    tf.nn.l2_loss(w)   # the loss does not depend on it
+    x = tf.matmul(tf.placeholder(tf.float32, [None, 3]), v)
+    found = self.gradients(tf.reduce_sum(tf.matmul(tf.tanh(tf.matmul(x, w)), w)))
+    self.assertEqual(found['w'].name, 'gradients/AddN:0')
+    readers = self.readers(w.value())
+    self.assertEqual(len(readers), 2)
+    for reader in readers:
+      self.assertIn(reader, ancestors(found['w'].op))
+
+  def test_an_operation_with_one_gradient_has_no_gate(self):
+    w = self.variable('w', [3])
+    self.assertEqual(self.gradients(tf.reduce_sum(tf.tanh(w)))['w'].op.name,
+                     'gradients/Tanh_grad/TanhGrad')
+
+  def test_all_gradients_together_by_name(self):
+    table, w = self.variable('table', [5, 3]), self.variable('w', [3, 2])
+    found = self.gradients(tf.reduce_sum(tf.matmul(tf.nn.embedding_lookup(table, [1, 2]), w)),
+                           gate_gradients=tf.train.Optimizer.GATE_GRAPH)
+    self.assertEqual(found['w'].name, 'tuple/control_dependency_1:0')
+    self.assertEqual([found['table'].values.name, found['table'].indices.name],
+                     ['tuple/control_dependency:0', 'gradients/embedding_lookup_grad/Reshape_1:0'])
 
 
 if __name__ == '__main__':

@@ -34,6 +34,7 @@ class GradientNamesTest(unittest.TestCase):
 
   def test_results_have_the_names_that_tensorflow_gives(self):
     x, y = (lambda: tf.placeholder(tf.float32, [2, 3])), (lambda: tf.placeholder(tf.float32, [3]))
+    rows = lambda: tf.placeholder(tf.float32, [None, 3])
     for make, inputs, names in (
         (lambda a, b: a * b, (x, x), 'mul_grad/Mul mul_grad/Mul_1'),
         (lambda a, b: a * b, (x, y), 'mul_grad/Mul mul_grad/Reshape'),
@@ -49,12 +50,56 @@ class GradientNamesTest(unittest.TestCase):
         (lambda a: tf.unstack(a)[0], (x,), 'unstack_grad/stack'),
         (lambda a: tf.split(a, 3, 1)[0], (x,), 'split_grad/concat'),
         (lambda a, b: tf.stack([a, b]), (x, x), 'stack_grad/unstack stack_grad/unstack'),
-        (tf.nn.l2_loss, (x,), 'L2Loss_grad/mul')):
+        (tf.nn.l2_loss, (x,), 'L2Loss_grad/mul'),
+        (lambda a: tf.reduce_prod(a, 1), (x,), 'Prod_grad/Reshape_4'),
+        (lambda a: tf.reduce_prod(a, 1, keepdims=True), (x,), 'Prod_grad/Reshape_4'),
+        (lambda a: tf.tile(a, [2, 1]), (x,), 'Tile_grad/Sum'),
+        (tf.reduce_sum, (rows,), 'Sum_grad/Tile'),
+        (lambda a: tf.reduce_sum(a, 1), (rows,), 'Sum_grad/BroadcastTo'),
+        (lambda a: tf.gather(a, [0, 1], axis=1), (x,), 'GatherV2_grad/Reshape_2'),
+        (tf.matrix_diag, (x,), 'diag_grad/diag_part'),
+        (tf.atan2, (x, x), 'Atan2_grad/mul Atan2_grad/mul_1'),
+        (lambda a: tf.nn.dropout(a, 0.5), (x,), 'dropout/Mul_grad/Mul'),
+        (lambda a: tf.nn.dropout(a, rate=tf.placeholder(tf.float32, [])), (x,),
+         'dropout/RealDiv_grad/RealDiv')):
       with tf.Graph().as_default():
         given = [i() for i in inputs]
         found = [g.op.name for g in tf.gradients(make(*given), given)]
       wanted = ['gradients/' + name for name in names.split()]
       self.assertEqual(found, wanted)
+
+  def test_rows_have_the_names_that_tensorflow_gives(self):
+    with tf.Graph().as_default():
+      found, = tf.gradients(tf.gather(tf.placeholder(tf.float32, [2, 3], name='x'), [0]),
+                            tf.get_default_graph().get_tensor_by_name('x:0'))
+    self.assertEqual([found.values.op.name, found.indices.op.name, found.dense_shape.op.name],
+                     ['gradients/GatherV2_grad/' + name
+                      for name in ('Reshape', 'Reshape_1', 'Shape')])
+
+  def test_the_gradient_of_a_tile_has_its_shape(self):
+    with tf.Graph().as_default():
+      for shape, known in ((None, None), ([None, 3], [None, 3])):
+        x = tf.placeholder(tf.float32, shape)
+        found, = tf.gradients(tf.tile(x, tf.placeholder(tf.int64, [2])), x)
+        sizes = found.get_shape()
+        self.assertEqual(None if sizes.ndims is None else sizes.as_list(), known)
+
+  def test_results_of_common_functions_have_the_names_that_tensorflow_gives(self):
+    x = lambda: tf.placeholder(tf.float32, [2, 3])
+    for make, name in (
+        (lambda: tf.nn.dropout(x(), 0.5), 'dropout/SelectV2'),
+        (lambda: tf.random_uniform([2]), 'random_uniform/RandomUniform'),
+        (lambda: tf.random_uniform([2], 0, 2), 'random_uniform/Mul'),
+        (lambda: tf.random_uniform([2], -1, 1), 'random_uniform'),
+        (lambda: tf.random_uniform([2], 0, 5, tf.int32), 'random_uniform'),
+        (lambda: tf.nn.embedding_lookup(x(), [0]), 'embedding_lookup/Identity'),
+        (lambda: tf.nn.embedding_lookup([x(), x()], [0]), 'embedding_lookup/Reshape_1'),
+        (lambda: tf.nn.in_top_k(x(), [0, 1], 1), 'in_top_k/InTopKV2'),
+        (lambda: tf.eye(3), 'eye/diag'), (lambda: tf.eye(3, 2), 'eye/set_diag'),
+        (lambda: tf.image.adjust_brightness(tf.zeros([2, 2, 3]), 0.1),
+         'adjust_brightness/Identity')):
+      with tf.Graph().as_default():
+        self.assertEqual(make().op.name, name)
 
   def test_given_gradients_are_in_the_same_scope(self):
     with tf.Graph().as_default():

@@ -8,6 +8,8 @@ import unittest
 # time when the main thread has begun the step. It sends the signal again where the step goes on.
 _BEGIN = '''
 import os, signal, threading, time
+# A job in the background of a shell begins with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import leat as tf
 x = tf.placeholder(tf.int64, [])
 session = tf.Session()
@@ -24,12 +26,13 @@ def interrupt(run, steps=1, wait=0):
       ended.wait(5)
   ended = threading.Event()
   sender = threading.Thread(target=send)
-  sender.start()
   try:
+    sender.start()   # the signal may come before the step does, where there were steps before
     print('returned', run())
   except KeyboardInterrupt:
     print('interrupted')
-  ended.set()
+  finally:
+    ended.set()
   sender.join()
   session.run(queue.enqueue(5))
   assert session.run(element) == 5

@@ -18,7 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.dirname(os.path.dirname(os.path.abspath(leat.__file__)))
 PROGRAMS = os.path.join(HERE, 'typed')
 # The fields of messages can be set, which goes by __setattr__; stubtest sees properties.
-ALLOWED = r'leat\.(_graph\.message|_contrib\.projector)\.\w+(\.\w+)*\.[a-z_0-9]+'
+ALLOWED = (r'leat\.(_graph\.message|_contrib\.projector|_profiler\.messages|'
+           r'_contrib\.session_bundle\.manifest)\.\w+(\.\w+)*\.[a-z_0-9]+')
 
 
 def wrong_lines():

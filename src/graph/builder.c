@@ -97,20 +97,26 @@ leat_output_t leat_build(leat_builder_t* builder, const char* op, leat_outputs_t
   return leat_node_output(leat_build_node(builder, op, inputs, attrs), 0);
 }
 
+static leat_output_t build_constant(leat_builder_t* builder, const char* name,
+                                    const leat_tensor_t* tensor) {
+  return leat_build_named(
+      builder, name, "Const", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)));
+}
+
 leat_output_t leat_build_constant(leat_builder_t* builder, const leat_tensor_t* tensor) {
-  return leat_build(builder, "Const", LEAT_NO_INPUTS,
-                    LEAT_ATTRS(LEAT_TENSOR("value", tensor), LEAT_TYPE("dtype", tensor->dtype)));
+  return build_constant(builder, "Const", tensor);
 }
 
 // Adds the constant |tensor| and releases it; does neither when |status| says that making it
 // failed.
-static leat_output_t build_made_constant(leat_builder_t* builder, leat_status_t status,
-                                         leat_tensor_t* tensor) {
+static leat_output_t build_made_constant(leat_builder_t* builder, const char* name,
+                                         leat_status_t status, leat_tensor_t* tensor) {
   if (status) {
     builder->status = status;
     return LEAT_OUTPUT_NONE;
   }
-  leat_output_t output = leat_build_constant(builder, tensor);
+  leat_output_t output = build_constant(builder, name, tensor);
   leat_tensor_release(tensor);
   return output;
 }
@@ -187,18 +193,24 @@ leat_output_t leat_build_scalar(leat_builder_t* builder, int dtype, double value
     return LEAT_OUTPUT_NONE;
   }
   leat_tensor_t tensor;
-  return build_made_constant(builder, leat_tensor_scalar(dtype, element, &tensor), &tensor);
+  return build_made_constant(builder, "Const", leat_tensor_scalar(dtype, element, &tensor),
+                             &tensor);
 }
 
-leat_output_t leat_build_int32_vector(leat_builder_t* builder, const int32_t* values, int count) {
+static leat_output_t build_vector(leat_builder_t* builder, const char* name, const int32_t* values,
+                                  int count) {
   if (builder->status) return LEAT_OUTPUT_NONE;
   leat_tensor_t tensor;
   return build_made_constant(
-      builder, leat_tensor_vector(LEAT_DTYPE_INT32, values, count, &tensor), &tensor);
+      builder, name, leat_tensor_vector(LEAT_DTYPE_INT32, values, count, &tensor), &tensor);
 }
 
-// A known shape is a constant at once, as in TensorFlow's builders: the Shape node would only be
-// folded.
+leat_output_t leat_build_int32_vector(leat_builder_t* builder, const int32_t* values, int count) {
+  return build_vector(builder, "Const", values, count);
+}
+
+// A known shape is a constant at once, with the name of a Shape node, as in TensorFlow's builders:
+// the node would only be folded.
 leat_output_t leat_build_shape_of(leat_builder_t* builder, leat_output_t x) {
   if (builder->status || !leat_output_exists(x)) return LEAT_OUTPUT_NONE;
   leat_partial_shape_t shape = leat_graph_output_shape(builder->graph, x);
@@ -208,7 +220,7 @@ leat_output_t leat_build_shape_of(leat_builder_t* builder, leat_output_t x) {
     is_known = shape.dims[i] <= INT32_MAX;
     dims[i] = (int32_t)shape.dims[i];
   }
-  if (is_known) return leat_build_int32_vector(builder, dims, shape.rank);
+  if (is_known) return build_vector(builder, "Shape", dims, shape.rank);
   return leat_build_unary(builder, "Shape", x);
 }
 

@@ -8,7 +8,8 @@ from leat._export import export
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._distributions.distribution import Distribution, RegisterKL, parameters_of
+from leat._distributions.distribution import (FULLY_REPARAMETERIZED, Distribution, RegisterKL,
+                                              parameters_of)
 from leat._ops import array, math, random
 
 _log = lambda x: apply_op('Log', x=x)
@@ -19,6 +20,7 @@ _digamma = lambda x: apply_op('Digamma', x=x)
 
 class _Continuous(Distribution):
   """A distribution whose parameters have the shape of the batch."""
+  reparameterization_type = property(lambda self: FULLY_REPARAMETERIZED)
 
   def _of(self, given, arguments, name):
     scope, tensors = parameters_of(name, given)
@@ -152,7 +154,9 @@ class Exponential(_Continuous):
     return 1.0 / self._rate
 
   def _mode(self):
-    return array.zeros_like(self._rate)
+    # TensorFlow has it as a gamma distribution of the shape 1, and says that this has no mode.
+    return self._where_defined(self._rate != self._rate, self._rate,
+                               'the mode needs a concentration above 1')
 
   _stddev = _mean
 
@@ -234,6 +238,11 @@ class Gamma(_Continuous):
   def _mean(self):
     return self._concentration / self._rate
 
+  def _mode(self):
+    return self._where_defined(self._filled(self._concentration) > 1.0,
+                               (self._concentration - 1.0) / self._rate,
+                               'the mode needs a concentration above 1')
+
   def _variance(self):
     return self._concentration / math.square(self._rate)
 
@@ -282,6 +291,12 @@ class Beta(_Continuous):
   def _mean(self):
     return self._one / (self._one + self._zero)
 
+  def _mode(self):
+    are_large = apply_op('LogicalAnd', x=self._filled(self._one) > 1.0,
+                         y=self._filled(self._zero) > 1.0)
+    return self._where_defined(are_large, (self._one - 1.0) / (self.total_concentration - 2.0),
+                               'the mode needs concentrations above 1')
+
   def _variance(self):
     mean, total = self._mean(), self._one + self._zero
     return mean * (1.0 - mean) / (1.0 + total)
@@ -328,12 +343,9 @@ class StudentT(_Continuous):
             0.5 * numbers.log(numbers.pi) - _lgamma(more) +
             more * (_digamma(more) - _digamma(half)))
 
-  def _where(self, is_so, value, otherwise):
-    return array.where(is_so, value, array.fill(array.shape(value),
-                                                convert(otherwise, self._dtype)))
-
   def _mean(self):
-    return self._where(self._filled(self._df) > 1.0, self._filled(self._loc), float('nan'))
+    return self._where_defined(self._filled(self._df) > 1.0, self._filled(self._loc),
+                               'the mean needs df above 1')
 
   def _mode(self):
     return self._filled(self._loc)
@@ -341,9 +353,10 @@ class StudentT(_Continuous):
   def _variance(self):
     df = self._filled(self._df)
     many = array.where(df > 2.0, df, 3.0 * array.ones_like(df))   # no division by zero
-    found = self._where(df > 2.0, self._filled(math.square(self._scale) * many / (many - 2.0)),
-                        float('inf'))
-    return self._where(df > 1.0, found, float('nan'))
+    found = apply_op('SelectV2', condition=df > 2.0,
+                     t=self._filled(math.square(self._scale) * many / (many - 2.0)),
+                     e=convert(float('inf'), self._dtype))
+    return self._where_defined(df > 1.0, found, 'the variance needs df above 1')
 
 
 # ---- Divergences --------------------------------------------------------------------------------

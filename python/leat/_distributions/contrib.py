@@ -12,7 +12,8 @@ from leat._graph.scope import name_scope
 from leat._distributions.continuous import (Exponential, Gamma, Laplace, Normal, StudentT,
                                             _Continuous)
 from leat._distributions.discrete import Categorical, _Choice
-from leat._distributions.distribution import RegisterKL
+from leat._distributions.distribution import (FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED,
+                                              RegisterKL)
 from leat._distributions.vectors import Vector
 from leat._ops import array, math, nn, random
 
@@ -273,6 +274,7 @@ class Deterministic(_Continuous):
 @export('contrib.distributions.Poisson')
 class Poisson(_Continuous):
   """How many events come, of `rate` on the average."""
+  reparameterization_type = property(lambda self: NOT_REPARAMETERIZED)
 
   def __init__(self, rate=None, log_rate=None, interpolate_nondiscrete=True, validate_args=False,
                allow_nan_stats=True, name='Poisson'):
@@ -308,6 +310,7 @@ class Poisson(_Continuous):
 
 class _Trials(_Continuous):
   """A count of independent trials that succeed with a probability."""
+  reparameterization_type = property(lambda self: NOT_REPARAMETERIZED)
 
   def _of_chance(self, logits, probs, others, arguments, name):
     if (logits is None) == (probs is None):
@@ -497,6 +500,7 @@ class RelaxedOneHotCategorical(ExpRelaxedOneHotCategorical):
 @export('contrib.distributions.RelaxedBernoulli')
 class RelaxedBernoulli(_Trials):
   """A number between 0 and 1 that is nearer to a Bernoulli's the lower the temperature is."""
+  reparameterization_type = property(lambda self: FULLY_REPARAMETERIZED)
 
   def __init__(self, temperature, logits=None, probs=None, validate_args=False,
                allow_nan_stats=True, name='RelaxedBernoulli'):

@@ -14,11 +14,29 @@ from leat._graph import dtype as dtypes
 from leat._graph.apply import apply_op
 from leat._graph.conversion import convert, convert_to_tensor
 from leat._graph.graph import get_default_graph
-from leat._graph.scope import name_scope
+from leat._graph.scope import control_dependencies, name_scope
 from leat._graph.shape import TensorShape
-from leat._ops import array, math
+from leat._ops import array, control_flow, math
 
 _divergences = {}   # (class, class) -> function
+
+
+@export('distributions.ReparameterizationType')
+class ReparameterizationType:
+  """Whether samples are a differentiable function of the parameters, so that gradients flow through
+  them; there are two, FULLY_REPARAMETERIZED and NOT_REPARAMETERIZED."""
+
+  def __init__(self, rep_type):
+    self._name = rep_type
+
+  def __repr__(self):
+    return '<Reparameterization Type: %s>' % self._name
+
+
+EXPORTS = {'distributions.FULLY_REPARAMETERIZED': 'FULLY_REPARAMETERIZED',
+           'distributions.NOT_REPARAMETERIZED': 'NOT_REPARAMETERIZED'}
+FULLY_REPARAMETERIZED = ReparameterizationType('FULLY_REPARAMETERIZED')
+NOT_REPARAMETERIZED = ReparameterizationType('NOT_REPARAMETERIZED')
 
 
 @export('distributions.Distribution')
@@ -32,6 +50,7 @@ class Distribution:
     self._tensors = tensors   # their shapes, broadcast, are that of the batch
     self.validate_args, self.allow_nan_stats = validate_args, allow_nan_stats
 
+  reparameterization_type = property(lambda self: NOT_REPARAMETERIZED)
   name = property(lambda self: self._name)
   dtype = property(lambda self: self._dtype)
   parameters = property(lambda self: dict(self._parameters))
@@ -65,6 +84,20 @@ class Distribution:
   def event_shape_tensor(self, name='event_shape_tensor'):
     with self._scope(name):
       return convert(self.event_shape.as_list(), 'int32', 'event_shape')
+
+  def is_scalar_batch(self, name='is_scalar_batch'):
+    """A bool tensor: whether there is one distribution and no batch of them."""
+    return self._is_scalar(name, self.batch_shape, self.batch_shape_tensor)
+
+  def is_scalar_event(self, name='is_scalar_event'):
+    """A bool tensor: whether a sample is one number."""
+    return self._is_scalar(name, self.event_shape, self.event_shape_tensor)
+
+  def _is_scalar(self, name, shape, shape_tensor):
+    with self._scope(name):
+      if shape.ndims is not None:
+        return convert(shape.ndims == 0, dtypes.bool, 'is_scalar')
+      return apply_op('Equal', x=array.shape(shape_tensor())[0], y=0)
 
   def copy(self, **overrides):
     """The same distribution with other arguments."""
@@ -138,6 +171,10 @@ class Distribution:
   def variance(self, name='variance'):
     return self._call(name, self._variance)
 
+  def covariance(self, name='covariance'):
+    """The matrix of the covariances of the components of an event."""
+    return self._call(name, self._covariance)
+
   def stddev(self, name='stddev'):
     return self._call(name, self._stddev)
 
@@ -153,10 +190,20 @@ class Distribution:
     with self._scope(name):
       return kl_divergence(self, other) + self._entropy()
 
+  def _where_defined(self, is_defined, value, rule):
+    """The value, NaN where it is not defined; where NaN is not allowed the step fails instead, and
+    says the rule."""
+    if self.allow_nan_stats:
+      return apply_op('SelectV2', condition=is_defined, t=value,
+                      e=convert(float('nan'), value.dtype))
+    check = control_flow.Assert(math.reduce_all(is_defined), ['%s: %s' % (self._name, rule)])
+    with control_dependencies([check]):
+      return array.identity(value)
+
   def _absent(self, *unused):
     raise NotImplementedError('%s has no formula for this' % type(self).__name__)
 
-  _log_prob = _cdf = _quantile = _entropy = _mean = _mode = _variance = _absent
+  _log_prob = _cdf = _quantile = _entropy = _mean = _mode = _variance = _covariance = _absent
 
 
 def parameters_of(distribution_name, given):

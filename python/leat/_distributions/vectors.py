@@ -13,7 +13,8 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
 from leat._graph.shape import TensorShape
-from leat._distributions.distribution import Distribution, RegisterKL, parameters_of
+from leat._distributions.distribution import (FULLY_REPARAMETERIZED, Distribution, RegisterKL,
+                                              parameters_of)
 from leat._ops import array, diagonal, math, matrix, nn, random
 
 _log = lambda x: apply_op('Log', x=x)
@@ -59,6 +60,7 @@ class Vector(Distribution):
 class _MultivariateNormal(Vector):
   """loc + scale @ standard; scale is a diagonal (_diag) or a lower triangle (_tril)."""
   _tril = None
+  reparameterization_type = property(lambda self: FULLY_REPARAMETERIZED)
 
   def _make(self, dtype, arguments, loc, diag, scope):
     self._loc, self._diag = loc, diag
@@ -116,12 +118,10 @@ class _MultivariateNormal(Vector):
   def _triangle(self):
     return diagonal.matrix_diag(self._diag) if self._tril is None else self._tril
 
-  def covariance(self, name='covariance'):
-    """The covariance of the elements, [batch, event, event]."""
-    with self._scope(name):
-      fill = array.zeros_like(self._mean())[..., None]
-      triangle = self._triangle() + fill
-      return matrix.matmul(triangle, triangle, transpose_b=True)
+  def _covariance(self):
+    fill = array.zeros_like(self._mean())[..., None]
+    triangle = self._triangle() + fill
+    return matrix.matmul(triangle, triangle, transpose_b=True)
 
   def _variance(self):
     return math.reduce_sum(math.square(self._triangle()), -1) + array.zeros_like(self._mean())
@@ -214,6 +214,7 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
 @export('distributions.Dirichlet')
 class Dirichlet(Vector):
   """Vectors of positive numbers whose sum is one."""
+  reparameterization_type = property(lambda self: FULLY_REPARAMETERIZED)
 
   def __init__(self, concentration, validate_args=False, allow_nan_stats=True, name='Dirichlet'):
     arguments = dict(locals())
@@ -253,15 +254,12 @@ class Dirichlet(Vector):
     classes = math.cast(self.event_shape_tensor()[0], self._dtype)
     mode = (self._concentration - 1.0) / (self.total_concentration[..., None] - classes)
     inside = math.reduce_all(self._concentration > 1.0, -1, keepdims=True)
-    nan = array.fill(array.shape(mode), convert(float('nan'), self._dtype))
-    return apply_op('SelectV2', condition=inside, t=mode, e=nan)
+    return self._where_defined(inside, mode, 'the mode needs concentrations above 1')
 
-  def covariance(self, name='covariance'):
-    """The covariance of the elements."""
-    with self._scope(name):
-      mean = self._mean()
-      scale = 1.0 / (1.0 + self.total_concentration[..., None, None])
-      return scale * (diagonal.matrix_diag(mean) - mean[..., None] * mean[..., None, :])
+  def _covariance(self):
+    mean = self._mean()
+    scale = 1.0 / (1.0 + self.total_concentration[..., None, None])
+    return scale * (diagonal.matrix_diag(mean) - mean[..., None] * mean[..., None, :])
 
 
 class _Counts(Vector):
@@ -320,12 +318,10 @@ class Multinomial(_Counts):
   def _variance(self):
     return self._total[..., None] * self._probs * (1.0 - self._probs)
 
-  def covariance(self, name='covariance'):
-    """The covariance of the counts."""
-    with self._scope(name):
-      p = self._probs
-      return self._total[..., None, None] * (
-          diagonal.matrix_diag(p) - p[..., None] * p[..., None, :])
+  def _covariance(self):
+    p = self._probs
+    return self._total[..., None, None] * (
+        diagonal.matrix_diag(p) - p[..., None] * p[..., None, :])
 
 
 @export('distributions.DirichletMultinomial')
@@ -367,12 +363,10 @@ class DirichletMultinomial(_Counts):
     share = self._concentration / self.total_concentration[..., None]
     return self._mean() * (1.0 - share) * self._spread()[..., None]
 
-  def covariance(self, name='covariance'):
-    """The covariance of the counts."""
-    with self._scope(name):
-      p = self._concentration / self.total_concentration[..., None]
-      whole = diagonal.matrix_diag(p) - p[..., None] * p[..., None, :]
-      return (self._total * self._spread())[..., None, None] * whole
+  def _covariance(self):
+    p = self._concentration / self.total_concentration[..., None]
+    whole = diagonal.matrix_diag(p) - p[..., None] * p[..., None, :]
+    return (self._total * self._spread())[..., None, None] * whole
 
 
 # ---- Divergences ---------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import math as plain_math
 
 from leat._export import export
 from leat._feature.column import CategoricalColumn, DenseColumn
+from leat._feature.sequence import SequenceCategoricalColumn
 from leat._graph import dtype as dtypes
 from leat._graph import graph as graphs
 from leat._graph.apply import apply_op
@@ -39,6 +40,18 @@ def combined(weights, pair, combiner, max_norm=None):
   return math.div_no_nan(result, array.expand_dims(size, 1))
 
 
+def _check_kind(column, is_sequence):
+  """ValueError where a column is for sequences and the layer is not, or the reverse."""
+  inner = column.categorical_column
+  if isinstance(inner, SequenceCategoricalColumn) != is_sequence:
+    wrong, right = ('not be', 'input_layer, use categorical_column_with_*; or use '
+                    'sequence_input_layer') if not is_sequence else (
+                        'be', 'sequence_input_layer, use sequence_categorical_column_with_*')
+    raise ValueError('In the column %s: categorical_column must %s of type '
+                     '_SequenceCategoricalColumn. For %s. Given: %s' % (
+                         column.name, wrong, right, inner))
+
+
 class IndicatorColumn(DenseColumn, collections.namedtuple('IndicatorColumn', [
     'categorical_column'])):
   """How often each category is there, [batch, categories]."""
@@ -48,7 +61,11 @@ class IndicatorColumn(DenseColumn, collections.namedtuple('IndicatorColumn', [
   variable_shape = property(lambda self: TensorShape([self.categorical_column.num_buckets]))
 
   def transform(self, features):
-    ids, weights = self.categorical_column.sparse(features)
+    _check_kind(self, False)
+    return self._counts(self.categorical_column.sparse(features))
+
+  def _counts(self, pair):
+    ids, weights = pair
     count = self.categorical_column.num_buckets
     values = ids.values
     hot = array.one_hot(values, count, on_value=1.0, off_value=0.0)
@@ -61,6 +78,19 @@ class IndicatorColumn(DenseColumn, collections.namedtuple('IndicatorColumn', [
 
   def dense(self, features, weight_collections=None, trainable=None):
     return features.get(self)
+
+  def sequence(self, features, weight_collections=None, trainable=None):
+    """(How often each category is in each step [batch, steps, categories], lengths [batch])."""
+    _check_kind(self, True)
+    flat, outer, lengths = self.categorical_column.steps(features)
+    return _unflattened(self._counts(flat), outer, self.variable_shape), lengths
+
+
+def _unflattened(tensor, outer, inner):
+  """A tensor [batch * steps, width] as [batch, steps, width]."""
+  made = array.reshape(tensor, array.concat([outer, inner.as_list()], 0))
+  made.set_shape([None, None] + inner.as_list())
+  return made
 
 
 class EmbeddingColumn(DenseColumn, collections.namedtuple('EmbeddingColumn', [
@@ -101,7 +131,16 @@ class EmbeddingColumn(DenseColumn, collections.namedtuple('EmbeddingColumn', [
       train.init_from_checkpoint(self.ckpt_to_load_from, {self.tensor_name_in_ckpt: made})
     return made
 
+  def sequence(self, features, weight_collections=None, trainable=None):
+    """(The vectors of each step [batch, steps, dimension], lengths [batch])."""
+    _check_kind(self, True)
+    flat, outer, lengths = self.categorical_column.steps(features)
+    weights = self._weights(weight_collections, trainable)
+    found = combined(weights, flat, self.combiner, self.max_norm)
+    return _unflattened(found, outer, self.variable_shape), lengths
+
   def dense(self, features, weight_collections=None, trainable=None):
+    _check_kind(self, False)
     weights = self._weights(weight_collections, trainable)
     found = combined(weights, features.get(self), self.combiner, self.max_norm)
     found.set_shape([None, self.dimension])

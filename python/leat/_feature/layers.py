@@ -13,7 +13,8 @@ from leat._ops.sparse import SparseTensor
 from leat._ops.variable_scope import get_variable, variable_scope
 
 
-def _collections(weight_collections):
+def collections_of(weight_collections):
+  """The collections of the weights of columns: the given ones and those of all models."""
   found = list(weight_collections or [])
   for name in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES):
     if name not in found:
@@ -21,7 +22,8 @@ def _collections(weight_collections):
   return found
 
 
-def _scope_of(column):
+def scope_of(column):
+  """The name of the scope of a column's variables."""
   return getattr(column, 'scope_name', column.name)
 
 
@@ -43,11 +45,11 @@ def input_layer(features, feature_columns, weight_collections=None, trainable=Tr
       raise ValueError('Items of feature_columns must be a _DenseColumn. You can wrap a '
                        'categorical column with an embedding_column or indicator_column. Given: %s'
                        % (column,))
-  collections = _collections(weight_collections)
+  collections = collections_of(weight_collections)
   with variable_scope(None, default_name='input_layer', values=list(features.values())):
     found, batch = Features(features), []
     for column in sorted(columns, key=lambda c: c.name):
-      with variable_scope(None, default_name=_scope_of(column)) as scope:
+      with variable_scope(None, default_name=scope_of(column)) as scope:
         tensor = column.dense(found, collections, trainable)
         width = column.variable_shape.num_elements()
         tensor = array.reshape(tensor, [array.shape(tensor)[0], width])
@@ -56,11 +58,12 @@ def input_layer(features, feature_columns, weight_collections=None, trainable=Tr
           cols_to_vars[column] = _variables_of(scope.name)
         if cols_to_output_tensors is not None:
           cols_to_output_tensors[column] = tensor
-    _check_batch(batch)
+    check_batch(batch)
     return array.concat(batch, 1)
 
 
-def _check_batch(tensors):
+def check_batch(tensors):
+  """ValueError where the first dimensions of the columns are known to differ."""
   sizes = {t.get_shape()[0].value for t in tensors} - {None}
   if len(sizes) > 1:
     raise ValueError('Batch size (first dimension) of each feature must be same. Batch sizes: %s' %
@@ -78,7 +81,7 @@ def linear_model(features, feature_columns, units=1, sparse_combiner='sum',
     if not isinstance(column, (DenseColumn, CategoricalColumn)):
       raise ValueError('Items of feature_columns must be either a _DenseColumn or '
                        '_CategoricalColumn. Given: %s' % (column,))
-  collections = _collections(weight_collections)
+  collections = collections_of(weight_collections)
   with variable_scope(None, 'linear_model', list(features.values())):
     found, sums = Features(features), []
     for column in sorted(columns, key=lambda c: c.name):
@@ -86,7 +89,7 @@ def linear_model(features, feature_columns, units=1, sparse_combiner='sum',
         sums.append(_weighted(column, found, units, sparse_combiner, collections, trainable))
         if cols_to_vars is not None:
           cols_to_vars[column] = _variables_of(scope.name)
-    _check_batch(sums)
+    check_batch(sums)
     total = matrix.add_n(sums, name='weighted_sum_no_bias')
     bias = get_variable('bias_weights', [units], dtypes.float32, initializers.zeros_initializer(),
                         trainable=trainable, collections=collections)

@@ -89,9 +89,8 @@ class BucketizedColumn(DenseColumn, CategoricalColumn, collections.namedtuple('B
     return IdWeightPair(SparseTensor(places, ids, shape), None)
 
 
-@export('feature_column.numeric_column')
-def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, normalizer_fn=None):
-  """Numbers: a tensor [batch] + shape under `key`. `normalizer_fn(tensor)` is applied first."""
+def checked(key, shape, default_value, dtype, normalizer_fn):
+  """The arguments of a column of numbers, shape as a tuple, dtype as a DType."""
   if not isinstance(key, str):
     raise ValueError('key must be a string. Got type %s. Given: %s.' % (type(key), key))
   if not isinstance(shape, (list, tuple)):
@@ -107,7 +106,14 @@ def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, no
     raise ValueError('dtype must be convertible to float. dtype: %s, key: %s' % (dtype, key))
   if normalizer_fn is not None and not callable(normalizer_fn):
     raise TypeError('normalizer_fn must be a callable. Given: %s' % (normalizer_fn,))
-  return NumericColumn(key, shape, _filled(default_value, shape, dtype, key), dtype, normalizer_fn)
+  return key, shape, default_value, dtype, normalizer_fn
+
+
+@export('feature_column.numeric_column')
+def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, normalizer_fn=None):
+  """Numbers: a tensor [batch] + shape under `key`. `normalizer_fn(tensor)` is applied first."""
+  key, shape, _, dtype, _ = given = checked(key, shape, default_value, dtype, normalizer_fn)
+  return NumericColumn(*given)._replace(default_value=_filled(default_value, shape, dtype, key))
 
 
 @export('feature_column.bucketized_column')

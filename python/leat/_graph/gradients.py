@@ -116,7 +116,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
       return [None] * len(xs)
     graph._check_not_finalized()
     # The scope as it is; what is there of it already are the gradients that the program gives.
-    prefix = scope or graph.unique_name_('grad', True)
+    prefix = scope or graph.unique_name_('grad', True) + '/'
     start = graph.count()
     walk = _Walk(graph, colocate_gradients_with_ops)
     try:
@@ -137,7 +137,7 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     found = [_from_library(g) for g in found]
     if gate_gradients:
       from leat._graph import gates
-      found = gates.gated(graph, found, sources, start)
+      found = gates.gated(graph, prefix, targets, found, sources, start)
     if graph._functions_python and None in found:
       found = _with_zeros_of_calls(graph, targets, sources, stops, found)
     if unconnected_gradients == 'zero':

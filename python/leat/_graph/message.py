@@ -403,7 +403,7 @@ class Message:
 _ONEOFS = {'AttrValue': 'value', 'CollectionDef': 'kind', 'Event': 'what', 'Feature': 'kind',
            'FullTypeDef': 'attr', 'HParamDef.HParamType': 'kind', 'SavedObject': 'kind',
            'StructuredValue': 'kind', 'Summary.Value': 'value', 'TensorInfo': 'encoding',
-           'TensorSliceProto.Extent': 'has_length'}
+           'TensorSliceProto.Extent': 'has_length', 'serving.Signature': 'type'}
 
 
 class DecodeError(Exception):

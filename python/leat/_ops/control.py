@@ -96,8 +96,10 @@ def with_dependencies(dependencies, output_tensor, name=None):
   """output_tensor, once dependencies have run."""
   with name_scope(name, 'control_dependency', list(dependencies) + [output_tensor]) as scope:
     with colocate_with(output_tensor), control_dependencies(dependencies):
-      if getattr(output_tensor, '_is_composite', False) or \
-          type(output_tensor).__name__ == 'IndexedSlices':
+      if type(output_tensor).__name__ == 'IndexedSlices':
+        return type(output_tensor)(apply_op('Identity', name=scope, input=output_tensor.values),
+                                   output_tensor.indices, output_tensor.dense_shape)
+      if getattr(output_tensor, '_is_composite', False):
         return output_tensor._map(lambda t: apply_op('Identity', input=t))
       return apply_op('Identity', name=scope, input=output_tensor)
 

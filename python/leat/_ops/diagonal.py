@@ -74,9 +74,10 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
       full = list(batch) + [diagonal]
     ones_of = array.ones(full, dtype)
     if num_columns is None:
-      return apply_op('MatrixDiag', diagonal=ones_of)
+      return apply_op('MatrixDiag', name='diag', diagonal=ones_of)
     if isinstance(batch, _leat.Output):
       full = array.concat([batch, [num_rows, columns]], 0)
     else:
       full = list(batch) + [num_rows, columns]
-    return apply_op('MatrixSetDiag', input=array.zeros(full, dtype), diagonal=ones_of)
+    return apply_op('MatrixSetDiag', name='set_diag', input=array.zeros(full, dtype),
+                    diagonal=ones_of)

@@ -20,8 +20,8 @@ def top_k(input, k=1, sorted=True, name=None):
 def in_top_k(predictions, targets, k, name=None):
   """Whether the class that targets [batch] says is among the k largest predictions [batch,
   classes]."""
-  with name_scope(name, 'in_top_k') as scope:
-    return apply_op('InTopKV2', name=scope, predictions=predictions, targets=targets, k=k)
+  with name_scope(name, 'in_top_k'):
+    return apply_op('InTopKV2', predictions=predictions, targets=targets, k=k)
 
 
 def _parts(params):
@@ -47,7 +47,8 @@ def embedding_lookup(params, ids, partition_strategy='mod', name=None, validate_
     ids = convert(ids, name='ids')
     if len(params) == 1:
       with colocate_with(params[0]):
-        return _clipped(array.gather(params[0], ids, name=scope), ids, max_norm)
+        rows = _clipped(array.gather(params[0], ids, name=scope), ids, max_norm)
+      return array.identity(rows)   # not colocated with the variable
     return _lookup_parts(params, ids, partition_strategy, max_norm, scope)
 
 
@@ -64,8 +65,7 @@ def _lookup_parts(params, ids, strategy, max_norm, scope):
   flat = array.reshape(ids, [-1])
   positions = math.range(array.size(flat))
   if strategy == 'mod':
-    which = apply_op('FloorMod', x=flat, y=count)
-    places = apply_op('FloorDiv', x=flat, y=count)
+    which, places = flat % count, flat // count
   elif strategy == 'div':
     sizes = [p.get_shape().as_list()[0] if p.get_shape().ndims is not None else None
              for p in params]
@@ -87,7 +87,7 @@ def _lookup_parts(params, ids, strategy, max_norm, scope):
   for part, place in zip(params, places):
     with colocate_with(part):
       found.append(_clipped(array.gather(part, place), place, max_norm))
-  result = apply_op('ParallelDynamicStitch', indices=origins, data=found)
+  result = apply_op('ParallelDynamicStitch', name=scope, indices=origins, data=found)
   element = params[0].get_shape()[1:]
   for part in params[1:]:
     element = element.merge_with(part.get_shape()[1:])
@@ -95,7 +95,7 @@ def _lookup_parts(params, ids, strategy, max_norm, scope):
     sizes = array.concat([array.shape(ids), element], 0)
   else:
     sizes = array.concat([array.shape(ids), array.slice(array.shape(result), [1], [-1])], 0)
-  result = array.reshape(result, sizes, name=scope)
+  result = array.reshape(result, sizes)
   result.set_shape(ids.get_shape().concatenate(element))
   return result
 

@@ -68,9 +68,9 @@ def _as_floats(image):
 @export('image.adjust_brightness')
 def adjust_brightness(image, delta):
   """delta is added to all pixels, as to such in [0, 1]."""
-  with name_scope(None, 'adjust_brightness', [image, delta]):
+  with name_scope(None, 'adjust_brightness', [image, delta]) as scope:
     floats, before = _as_floats(convert(image, name='image'))
-    adjusted = math.add(floats, math.cast(delta, floats.dtype))
+    adjusted = math.add(floats, math.cast(delta, floats.dtype), name=scope)
     return convert_image_dtype(adjusted, before, saturate=True)
 
 

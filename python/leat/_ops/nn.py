@@ -429,7 +429,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
                   keep_prob if isinstance(keep_prob, (list, tuple)) else 1 - keep_prob)
   if rate is None:
     raise ValueError('`rate` must be provided')
-  with name_scope(name, 'dropout', [x]) as scope:
+  with name_scope(name, 'dropout', [x]):
     x = convert(x, name='x')
     if not x.dtype.is_floating:
       raise ValueError('`x.dtype` must be a floating point tensor as `x` will be scaled. Received: '
@@ -448,12 +448,16 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
       known = constant_value(rate)
       if known is not None and known == 0:
         return x
-    scaled = x * (1 / (1 - rate)) if plain else x / (1 - rate)
+    if plain:
+      scaled = apply_op('Mul', x=x, y=conversion.constant(1 / (1 - rate), x.dtype))
+    else:
+      kept_share = apply_op('Sub', x=conversion.constant(1, x.dtype), y=rate)
+      scaled = apply_op('RealDiv', x=x, y=kept_share)
     noise_shape = _noise_shape(x, noise_shape)
     from leat._ops import random
     uniform = random.random_uniform(noise_shape, seed=seed, dtype=x.dtype)
     kept = uniform >= rate
-    result = array.where_v2(kept, scaled, array.zeros_like(scaled), name=scope)
+    result = array.where_v2(kept, scaled, conversion.constant(0, x.dtype))
     result.set_shape(x.get_shape())
     return result
 

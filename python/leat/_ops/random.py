@@ -36,6 +36,11 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
     return apply_op('AddV2', name=scope, x=unit * stddev, y=mean)
 
 
+def _is_number(value, number):
+  """Whether it is that number, as Python has it: what a tensor holds is not looked at."""
+  return isinstance(value, (int, float)) and value == number
+
+
 @export('random_uniform', 'random.uniform')
 def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
   """Numbers drawn evenly from minval to below maxval (1 for floats; integers need it), new ones at
@@ -47,6 +52,13 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
     maxval = 1
   with name_scope(name, 'random_uniform', [shape, minval, maxval]) as scope:
     shape = _shape_tensor(shape, 'shape')
+    from_zero = _is_number(minval, 0) and not dtype.is_integer
+    if from_zero and _is_number(maxval, 1):
+      return apply_op('RandomUniform', shape=shape, dtype=dtype, **_seeds(seed))
+    if from_zero:
+      maxval = convert(maxval, dtype, 'max')
+      unit = apply_op('RandomUniform', shape=shape, dtype=dtype, **_seeds(seed))
+      return apply_op('Mul', x=unit, y=maxval)
     minval, maxval = convert(minval, dtype, 'min'), convert(maxval, dtype, 'max')
     if dtype.is_integer:
       return apply_op('RandomUniformInt', name=scope, shape=shape, minval=minval, maxval=maxval,

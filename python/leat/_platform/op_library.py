@@ -19,22 +19,9 @@ def _snake(name):
   return re.sub(r'(?<!^)[A-Z](?=[a-z])|(?<=[a-z])[A-Z]', lambda m: '_' + m.group(0), name).lower()
 
 
-def _show_symbols():
-  """Lets libraries that are loaded afterwards see the functions of ours, since many do not say that
-  they need it: TensorFlow's package is loaded so, too."""
-  import ctypes
-  import glob
-  from leat._platform import facts
-  for path in sorted(glob.glob(os.path.join(facts.get_lib(), 'libleat.so*')))[:1]:
-    ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-
-
 def _load(path):
-  path = os.fspath(path)
-  if not _loaded:
-    _show_symbols()
   try:
-    return _leat.load_library(path)
+    return _leat.load_library(os.fspath(path))
   except _leat.StatusError as error:
     raise errors.of_status(error) from None
 

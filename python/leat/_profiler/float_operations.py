@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 
 
-def count(op):
-  """The number of an Operation."""
+def count(op, shape_of=lambda tensor: tensor.shape_):
+  """The number of an Operation; shape_of(tensor) gives the sizes, None or -1 where unknown."""
   function = _FORMULAS.get(op.type)
-  shapes = [t.shape_ for t in op.inputs], [t.shape_ for t in op.outputs]
-  if function is None or any(s is None or min(s, default=0) < 0 for part in shapes for s in part):
+  if function is None:
+    return 0
+  shapes = [shape_of(t) for t in op.inputs], [shape_of(t) for t in op.outputs]
+  if any(s is None or min(s, default=0) < 0 for part in shapes for s in part):
     return 0
   return int(function(op, *shapes))
 

@@ -40,8 +40,29 @@ class ProfileOptionBuilder:
     return dict(_DEFAULTS, max_depth=10000, min_float_ops=1, order_by='float_ops',
                 account_displayed_op_only=True, select=['float_ops'])
 
+  @staticmethod
+  def time_and_memory(min_micros=1, min_bytes=1, min_accelerator_micros=0, min_cpu_micros=0,
+                      min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0):
+    """Options for the times and the memory of what takes at least so much."""
+    return dict(_DEFAULTS, max_depth=10000, min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
+                min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes,
+                min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
+                min_cpu_micros=min_cpu_micros, order_by='micros', account_displayed_op_only=True,
+                select=['micros', 'bytes'])
+
   def with_max_depth(self, max_depth):
     return self._with(max_depth=max_depth)
+
+  def with_min_memory(self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0,
+                      min_output_bytes=0):
+    """Only what asked for, held, kept and gave at least so many bytes."""
+    return self._with(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
+                      min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes)
+
+  def with_min_execution_time(self, min_micros=0, min_accelerator_micros=0, min_cpu_micros=0):
+    """Only what took at least so many microseconds."""
+    return self._with(min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
+                      min_cpu_micros=min_cpu_micros)
 
   def with_min_parameters(self, min_params):
     return self._with(min_params=min_params)
@@ -76,10 +97,24 @@ class ProfileOptionBuilder:
   def with_file_output(self, outfile):
     return self._with(output='file:outfile=%s' % outfile)
 
+  def with_timeline_output(self, timeline_file):
+    """A trace for chrome://tracing; of the views scope, graph and code."""
+    return self._with(output='timeline:outfile=%s' % timeline_file)
+
+  def with_pprof_output(self, pprof_file):
+    """A profile for pprof, which tf.profiler.profile refuses here."""
+    return self._with(output='pprof:outfile=%s' % pprof_file)
+
+  def with_step(self, step):
+    """The step that is shown, -1 for the mean of all."""
+    return self._with(step=step)
+
   def order_by(self, attribute):
-    """'name', 'params', 'float_ops' or 'occurrence'."""
+    """'name' or a count: 'micros', 'bytes', 'params', 'float_ops', 'occurrence', ..."""
     return self._with(order_by=attribute)
 
   def select(self, attributes):
-    """Which of 'params', 'float_ops' and 'occurrence' are shown."""
+    """What is shown: 'micros', 'cpu_micros', 'accelerator_micros', 'bytes', 'peak_bytes',
+    'residual_bytes', 'output_bytes', 'params', 'float_ops', 'occurrence', 'device', 'op_types',
+    'input_shapes'."""
     return self._with(select=copy.copy(attributes))

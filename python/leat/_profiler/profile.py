@@ -1,261 +1,216 @@
-"""tf.profiler.profile: the parameters and floating-point operations of a graph, by scope or by op.
+"""tf.profiler: what the nodes of a graph cost, in numbers of parameters and operations, and, where
+steps were traced, in time and memory; and advice that follows from it.
 
-The scopes of names are a tree, whose leaves are nodes; ops are a list. What a tree has below a name
-is added up on the way to its root. Times and bytes are not counted here: tf.RunMetadata has them,
-and timeline.Timeline shows them.
+A profile is a view (tree.py) of the nodes' counts; steps.py reads these from RunMetadata, report.py
+makes tables and messages. tf.RunMetadata comes of a step with RunOptions.FULL_TRACE. Nodes that the
+library fuses are counted as the one whose result the fused node makes.
 """
 from __future__ import annotations
 
-import math
-import re
+import os
 
 from leat._export import export
 from leat._graph import graph as graphs
-from leat._graph import message, wire
-from leat._profiler import float_operations
+from leat._graph.errors import InvalidArgumentError
+from leat._profiler import float_operations, messages, report, tree
 from leat._profiler.options import ProfileOptionBuilder
+from leat._profiler.steps import Steps
 
-_VARIABLES = ('Variable', 'VariableV2', 'VarHandleOp')
-_ROOT = '_TFProfRoot'
-_COUNTS = ('params', 'float_ops', 'occurrence')
-_UNIT_NAMES = {'float_ops': 'flops'}
-_UNITS = ((1e9, 'b'), (1e6, 'm'), (1e3, 'k'))
-
-
-class _Counted:
-  """A node, a scope or an op: its own counts, and those of all that is below it."""
-
-  def __init__(self, name, shape=None):
-    self.name, self.shape, self.children, self.nodes = name, shape, [], []
-    self.accounted = False
-    self.own = dict.fromkeys(_COUNTS, 0)
-    self.total = dict.fromkeys(_COUNTS, 0)
-
-  def add(self, counts):
-    for key, number in counts.items():
-      self.own[key] += number
+_VIEWS = {'scope': tree.by_scope, 'graph': tree.by_graph, 'op': tree.by_op, 'code': tree.by_code}
+ALL_ADVICE = {'ExpensiveOperationChecker': {}, 'AcceleratorUtilizationChecker': {},
+              'JobChecker': {}, 'OperationChecker': {}}
 
 
 @export('profiler.profile')
 def profile(graph=None, run_meta=None, op_log=None, cmd='scope',
             options=ProfileOptionBuilder.trainable_variables_parameter()):
-  """Counts, prints as `options` say, and gives a GraphNodeProto ('scope') or MultiGraphNodeProto
-  ('op'). run_meta and op_log add nothing to what is counted. ValueError for other views."""
-  del run_meta, op_log
-  graph = graphs.get_default_graph() if graph is None else graph
-  unknown = [s for s in options['select'] if s not in _COUNTS]
-  if cmd not in ('scope', 'op') or unknown:
-    raise ValueError('Cannot profile %s by %r: the views are scope and op, of %s' % (
-        unknown or 'a graph', cmd, ', '.join(_COUNTS)))
-  nodes = _nodes_of(graph, options)
-  root = _by_scope(nodes, options) if cmd == 'scope' else _by_op(nodes, options)
-  _print(root, cmd, options)
-  return _message(root, cmd)
+  """Counts, shows the table where `options` say, and gives a GraphNodeProto (for the views 'scope'
+  and 'graph') or a MultiGraphNodeProto ('op' and 'code').
+
+  run_meta is the RunMetadata of a traced step: with it there are times, bytes and runs, and shapes
+  that the graph does not tell. op_log, an OpLogProto, gives nodes further types and counts.
+  ValueError for other views, for what cannot be selected, for a step that is not there.
+  """
+  profiler = Profiler(graph, op_log)
+  if run_meta is not None:
+    profiler.add_step(0 if options['step'] < 0 else options['step'], run_meta)
+  return profiler._profile(cmd, options)
 
 
-def _nodes_of(graph, options):
-  """[(Operation, _Counted)] of all nodes; those whose type is not accounted count nothing."""
-  trainable = {v.op.name for v in graph.get_collection('trainable_variables')}
-  found = []
-  for op in graph.get_operations():
-    is_variable = op.type in _VARIABLES
-    shape = _shape_of(op) if is_variable else None
-    node = _Counted(op.name, shape)
-    types = [op.type] + ['_trainable_variables'] * (op.name in trainable)
-    node.accounted = any(_matches(t, options['account_type_regexes']) for t in types)
-    if node.accounted:
-      node.add({'occurrence': 1, 'float_ops': float_operations.count(op),
-                'params': math.prod(shape) if shape else int(shape is not None)})
-    found.append((op, node))
-  return found
+@export('profiler.advise')
+def advise(graph=None, run_meta=None, options=ALL_ADVICE):
+  """An AdviceProto with what the checkers of `options`, {name: its options}, have to say of a
+  traced step; it is printed too."""
+  profiler = Profiler(graph)
+  if run_meta is not None:
+    profiler.add_step(0, run_meta)
+  return profiler.advise(options)
 
 
-def _shape_of(op):
-  """The sizes of a variable; None where one is unknown."""
-  shape = [d.size for d in op.get_attr('shape').dim] if op.type == 'VarHandleOp' \
-      else op.outputs[0].shape_
-  return None if shape is None or min(shape, default=0) < 0 else tuple(shape)
+@export('profiler.Profiler')
+class Profiler:
+  """Profiles of several steps: add_step() for each that was traced, then any of the views; the
+  option `step` says which, -1 for the mean of all.
+
+  >>> y = tf.matmul(tf.ones([2, 3]), tf.ones([3, 4]))
+  >>> run_meta = tf.RunMetadata()
+  >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+  >>> _ = tf.Session().run(y, options=options, run_metadata=run_meta)
+  >>> profiler = tf.profiler.Profiler(y.graph)
+  >>> profiler.add_step(1, run_meta)
+  >>> builder = tf.profiler.ProfileOptionBuilder
+  >>> quiet = builder(builder.float_operation()).with_empty_output().build()
+  >>> profiler.profile_operations(quiet).total_float_ops
+  48
+  """
+
+  def __init__(self, graph=None, op_log=None):
+    self._graph = graphs.get_default_graph() if graph is None else graph
+    self._op_log, self._steps = op_log, Steps()
+
+  def add_step(self, step, run_meta):
+    """Adds the RunMetadata of the step of that number."""
+    self._steps.add(step, run_meta)
+
+  def profile_name_scope(self, options):
+    """A GraphNodeProto of the view by names."""
+    return self._profile('scope', options)
+
+  def profile_graph(self, options):
+    """A GraphNodeProto of the view by inputs."""
+    return self._profile('graph', options)
+
+  def profile_operations(self, options):
+    """A MultiGraphNodeProto of the view by ops."""
+    return self._profile('op', options)
+
+  def profile_python(self, options):
+    """A MultiGraphNodeProto of the view by lines of the program."""
+    return self._profile('code', options)
+
+  def advise(self, options):
+    """An AdviceProto of the checkers that `options` name."""
+    unknown = sorted(set(options) - set(ALL_ADVICE))
+    if unknown:
+      raise ValueError('No checker is called %s; there are %s' % (
+          ', '.join(unknown), ', '.join(sorted(ALL_ADVICE))))
+    made = messages.AdviceProto()
+    for name in ('ExpensiveOperationChecker', 'OperationChecker', 'AcceleratorUtilizationChecker'):
+      if name in options:
+        reports = _CHECKERS[name](self)
+        made.checkers[name].reports.extend(reports)
+        print('\n'.join(['', name + ':', *reports]))
+    return made
+
+  def _root(self, cmd, options):
+    nodes = tree.nodes_of(self._graph, options, self._steps, self._op_log)
+    return _VIEWS[cmd](nodes, options)
+
+  def _profile(self, cmd, options):
+    if cmd not in _VIEWS:
+      raise InvalidArgumentError(None, None, 'Cannot profile by %r: the views are %s' % (
+          cmd, ', '.join(_VIEWS)))
+    unknown = [s for s in options['select'] if s not in report.SELECTED]
+    if unknown:
+      raise ValueError('Cannot select %s: there are %s' % (
+          ', '.join(map(repr, unknown)), ', '.join(sorted(report.SELECTED))))
+    kind, _, where = options['output'].partition(':')
+    if kind not in ('none', 'stdout', 'file', 'timeline'):
+      raise ValueError('output is %r, must be none, stdout, file or timeline' % kind)
+    if kind == 'timeline' and cmd == 'op':
+      raise ValueError('A timeline is of the views scope, graph or code, not of op')
+    root = self._root(cmd, options)
+    if kind == 'stdout':
+      print(report.text_of(root, cmd, options))
+    elif kind != 'none':
+      text = report.text_of(root, cmd, options) + '\n' if kind == 'file' else \
+          report.timeline_of(root)
+      with open(where.partition('=')[2], 'w', encoding='utf-8') as f:
+        f.write(text)
+    return report.message_of(root, cmd)
 
 
-def _matches(text, patterns):
-  return any(re.fullmatch(pattern, text) for pattern in patterns)
+# ---- Advice -------------------------------------------------------------------------------------
 
 
-def _by_scope(nodes, options):
-  """The tree of names."""
-  root = _Counted(_ROOT)
-  places = {'': root}
-
-  def place(name):
-    if name not in places:
-      made = places[name] = _Counted(name)
-      place(name.rpartition('/')[0]).children.append(made)
-    return places[name]
-
-  for op, node in nodes:
-    made = place(op.name)
-    made.add(node.own)
-    made.shape, made.accounted = node.shape, made.accounted or node.accounted
-  if not options['account_displayed_op_only']:
-    _add_up_all(root)
-  root.children = _shown(_beginnings(root.children, options), options, 2)
-  if options['account_displayed_op_only']:
-    _add_up_all(root)
-  _order_all(root, options)
-  return root
+def _quiet(**options):
+  return dict(ProfileOptionBuilder.time_and_memory(), output='none', **options)
 
 
-def _beginnings(items, options):
-  """The outermost items whose names are those that the tree shall begin with."""
-  found = []
-  for item in items:
-    begins = _matches(item.name, options['start_name_regexes'])
-    found += [item] if begins else _beginnings(item.children, options)
-  return found
+def _cost_of(item):
+  return 'cpu: %s, accelerator: %s, total: %s' % tuple(
+      report.amount(key, item.own[key]) for key in ('cpu_micros', 'accelerator_micros', 'micros'))
 
 
-def _shown(items, options, depth):
-  """The items that options show, with what is shown below them. What is shown below a hidden item
-  comes up in its place. The root has the depth 1."""
-  if depth > options['max_depth']:
+def _expensive(profiler):
+  """The ops, the node and the line that take most of the time."""
+  found, item = [], profiler._root('op', _quiet())
+  whole = item.total['micros']
+  if not whole:
     return []
-  kept = []
-  for item in items:
-    trimmed = _matches(item.name, options['trim_name_regexes'])
-    item.children = [] if trimmed else _shown(item.children, options, depth + 1)
-    if (item.accounted or item.children) and _is_shown(item, options):
-      kept.append(item)
-    else:
-      kept += item.children
-  return kept
+  while item.children and len(found) < 3:
+    item = item.children[0]
+    found.append('top %d operation type: %s, %s (%.2f%%)' % (
+        len(found) + 1, item.name, _cost_of(item), 100.0 * item.own['micros'] / whole))
+  nodes = profiler._root('scope', _quiet())
+  largest = lambda items: max(items, key=lambda item: (item.own['micros'], item.name))
+  found = ['\n'.join(found), 'top 1 graph node: ' + _described(largest(tree.below(nodes)[1:]))]
+  lines = tree.below(profiler._root('code', _quiet()))[1:]
+  return found + [_described(largest(lines))] if lines else found
 
 
-def _is_shown(item, options):
-  return all(item.own[key] >= options.get('min_' + key, 0) for key in _COUNTS) and _matches(
-      item.name, options['show_name_regexes']) and not _matches(
-          item.name, options['hide_name_regexes'])
+def _described(item):
+  return '%s, %s' % (item.name, _cost_of(item))
 
 
-def _ordered(items, options):
-  key = options['order_by']
-  return sorted(items, key=lambda item: (-item.total[key] if key in _COUNTS else 0, item.name))
+def _operations(profiler):
+  """Layouts that an accelerator is slow with."""
+  for op in profiler._graph.get_operations():
+    layout = op.attribute('data_format')
+    _, devices = profiler._steps.costs(-1).get(op.name, ({}, []))
+    if layout and op.get_attr('data_format') == b'NHWC' and any('gpu' in d for d in devices):
+      return ['%s has the layout NHWC on a GPU, where NCHW may be faster.' % op.name]
+  return []
 
 
-def _order_all(item, options):
-  item.children = _ordered(item.children, options)
-  for child in item.children:
-    _order_all(child, options)
+def _utilization(profiler):
+  """Accelerators that wait more than they work."""
+  return ['device: %s utilization: %.2f' % (device, share)
+          for device, share in profiler._steps.utilization() if share < 0.2]
 
 
-def _add_up_all(item):
-  """Makes the totals of an item and of all below it."""
-  for child in item.children:
-    _add_up_all(child)
-  for key in _COUNTS:
-    item.total[key] = item.own[key] + sum(child.total[key] for child in item.children)
+_CHECKERS = {'ExpensiveOperationChecker': _expensive, 'OperationChecker': _operations,
+             'AcceleratorUtilizationChecker': _utilization}
 
 
-def _by_op(nodes, options):
-  """One item for each op, each the child of the one before: a total is an item's own count and
-  those of all items behind it."""
-  root, places = _Counted(_ROOT), {}
-  for op, node in nodes:
-    if node.accounted:
-      place = places.setdefault(op.type, _Counted(op.type))
-      place.accounted = True
-      place.add(node.own)
-      place.nodes.append(node)
-      node.total = node.own
-  for item in places.values():
-    item.total = dict(item.own)
-  items = _ordered([item for item in places.values() if _is_shown(item, options)], options)
-  for outer, inner in zip([root] + items, items):
-    outer.children = [inner]
-  _add_up_all(root)
-  return root
+# ---- Logs ---------------------------------------------------------------------------------------
 
 
-# ---- Texts --------------------------------------------------------------------------------------
+@export('profiler.write_op_log')
+def write_op_log(graph, log_dir, op_log=None, run_meta=None, add_trace=True):
+  """Writes an OpLogProto into the file tfprof_log of log_dir: the types of trainable variables and
+  the floating-point operations of nodes, by the shapes in run_meta where the graph does not tell
+  them, and what is in op_log. Lines of the program are not written, whatever add_trace says."""
+  del add_trace
+  graph = graphs.get_default_graph() if graph is None else graph
+  steps = Steps()
+  if run_meta is not None:
+    steps.add(0, run_meta)
+  made = messages.OpLogProto()
+  if op_log is not None:
+    made.MergeFrom(op_log)
+  known = {entry.name: entry for entry in made.log_entries}
+  trainable = {v.op.name for v in graph.get_collection('trainable_variables')}
+  for op in graph.get_operations():
+    number = float_operations.count(op, steps.shape)
+    if not number and op.name not in trainable:
+      continue
+    entry = known.get(op.name) or made.log_entries.add()
+    entry.name = op.name
+    if number and not entry.float_ops:
+      entry.float_ops = number
+    if op.name in trainable:
+      entry.types.append('_trainable_variables')
+  with open(os.path.join(log_dir, 'tfprof_log'), 'wb') as f:
+    f.write(made.SerializeToString())
 
-
-def _number(value):
-  for unit, letter in _UNITS:
-    if value >= unit:
-      return '%.2f%s' % (value / unit, letter)
-  return '%d' % value
-
-
-def _in_scope(item, key):
-  """'3x4, 12/12 params': the shape of a variable, the item's own number, its total."""
-  shape = ''
-  if key == 'params' and item.shape is not None:
-    shape = ('x'.join(map(str, item.shape)) or '1') + ', '
-  own = _number(item.own[key]) if item.accounted else '--'
-  return '%s%s/%s %s' % (shape, own, _number(item.total[key]), _UNIT_NAMES.get(key, key))
-
-
-def _of_op(item, key, whole):
-  """'48 float_ops (1.67%, 0.48%)': the number, the shares of the total and of the number."""
-  share = [100.0 * part / whole[key] if whole[key] else 0.0
-           for part in (item.total[key], item.own[key])]
-  return '%10s %s (%.2f%%, %.2f%%)' % (_number(item.own[key]), key, *share)
-
-
-def _lines(item, cmd, options, indent, whole):
-  if cmd == 'scope':
-    texts = ', '.join(_in_scope(item, key) for key in options['select'])
-    yield '%s%s (%s)' % ('  ' * indent, item.name, texts)
-  elif item.name != _ROOT:
-    yield '%-20s%s' % (item.name, ', '.join(_of_op(item, k, whole) for k in options['select']))
-  for child in item.children:
-    yield from _lines(child, cmd, options, indent + 1, whole)
-
-
-def _print(root, cmd, options):
-  """Writes the table where options['output'] says."""
-  kind, _, where = options['output'].partition(':')
-  if kind == 'none':
-    return
-  names = [{'params': 'parameters'}.get(key, key) for key in options['select']]
-  lines = ['', '==================Model Analysis Report======================',
-           'node name | # ' + '|# '.join(names)]
-  lines += _lines(root, cmd, options, 0, root.total)
-  text = '\n'.join(lines + ['', '======================End of Report=========================='])
-  if kind == 'file':
-    with open(where.partition('=')[2], 'w', encoding='utf-8') as f:
-      f.write(text + '\n')
-  else:
-    print(text)
-
-
-# ---- Messages -----------------------------------------------------------------------------------
-
-
-def _message(root, cmd):
-  """The tree as a message, of which the library has no descriptor."""
-  single, multiple = 'tensorflow.tfprof.GraphNodeProto', 'tensorflow.tfprof.MultiGraphNodeProto'
-  number = lambda name, position: [name, position, 'int64', 'singular', None, -1]
-  name = ['name', 1, 'string', 'singular', None, -1]
-  children = lambda field, position, of: [field, position, 'message', 'repeated', of, -1]
-  wire.define(single, [name, number('parameters', 4), number('float_ops', 13),
-                       number('total_definition_count', 23), number('total_parameters', 8),
-                       number('total_float_ops', 14), children('children', 12, single)])
-  wire.define(multiple, [name, number('parameters', 4), number('float_ops', 5),
-                         number('total_parameters', 8), number('total_float_ops', 9),
-                         children('graph_nodes', 10, single), children('children', 11, multiple)])
-  made = message.of('tfprof.GraphNodeProto' if cmd == 'scope' else 'tfprof.MultiGraphNodeProto')()
-  _fill(made, root)
-  return made
-
-
-def _fill(proto, item):
-  proto.name = item.name
-  proto.parameters, proto.float_ops = item.own['params'], item.own['float_ops']
-  proto.total_parameters = item.total['params']
-  proto.total_float_ops = item.total['float_ops']
-  if hasattr(proto, 'total_definition_count'):
-    proto.total_definition_count = item.total['occurrence']
-  for node in item.nodes:
-    _fill(proto.graph_nodes.add(), node)
-  for child in item.children:
-    _fill(proto.children.add(), child)

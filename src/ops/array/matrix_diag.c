@@ -253,23 +253,25 @@ static leat_output_t zero_like(leat_builder_t* b, leat_output_t x) {
 }
 
 static leat_output_t build_part(const diagonals_t* d, leat_output_t matrix) {
-  return leat_build(d->b, "MatrixDiagPartV3", LEAT_INPUTS(matrix, d->k, zero_like(d->b, matrix)),
-                    LEAT_ATTRS(LEAT_STRING("align", d->align)));
+  return leat_build_named(d->b, "diag_part", "MatrixDiagPartV3",
+                          LEAT_INPUTS(matrix, d->k, zero_like(d->b, matrix)),
+                          LEAT_ATTRS(LEAT_STRING("align", d->align)));
 }
 
 static leat_output_t build_set(const diagonals_t* d, leat_output_t matrix, leat_output_t diagonal) {
-  return leat_build(d->b, "MatrixSetDiagV3", LEAT_INPUTS(matrix, diagonal, d->k),
-                    LEAT_ATTRS(LEAT_STRING("align", d->align)));
+  return leat_build_named(d->b, "set_diag", "MatrixSetDiagV3",
+                          LEAT_INPUTS(matrix, diagonal, d->k),
+                          LEAT_ATTRS(LEAT_STRING("align", d->align)));
 }
 
 static leat_output_t build_diag(const diagonals_t* d, leat_output_t diagonal, int64_t rows,
                                 int64_t columns) {
-  return leat_build(d->b, "MatrixDiagV3",
-                    LEAT_INPUTS(diagonal, d->k,
-                                leat_build_scalar(d->b, LEAT_DTYPE_INT32, (double)rows),
-                                leat_build_scalar(d->b, LEAT_DTYPE_INT32, (double)columns),
-                                zero_like(d->b, diagonal)),
-                    LEAT_ATTRS(LEAT_STRING("align", d->align)));
+  return leat_build_named(d->b, "diag", "MatrixDiagV3",
+                          LEAT_INPUTS(diagonal, d->k,
+                                      leat_build_scalar(d->b, LEAT_DTYPE_INT32, (double)rows),
+                                      leat_build_scalar(d->b, LEAT_DTYPE_INT32, (double)columns),
+                                      zero_like(d->b, diagonal)),
+                          LEAT_ATTRS(LEAT_STRING("align", d->align)));
 }
 
 static leat_status_t diag_gradient(leat_gradient_t* g, int k_input) {

@@ -64,6 +64,19 @@ static leat_status_t repeated_value(leat_inference_t* c) {
   return leat_inference_set_output_value(c, 0, 1, (int)count, items);
 }
 
+// Builds the numbers 0, 2, ... of the even axes of what has the shape |pairs|, twice as many as |x|
+// has: a constant where these are known, from which inference finds the rank of the sum.
+static leat_output_t even_axes(leat_builder_t* b, leat_output_t x, leat_output_t pairs) {
+  int32_t axes[LEAT_SHAPE_MAX_RANK];
+  const int rank = b->status ? -1 : leat_graph_output_shape(b->graph, x).rank;
+  for (int i = 0; i < rank; ++i) axes[i] = 2 * i;
+  if (rank >= 0) return leat_build_int32_vector(b, axes, rank);
+  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
+  leat_output_t two = leat_build_scalar(b, LEAT_DTYPE_INT32, 2);
+  return leat_build(b, "Range", LEAT_INPUTS(zero, leat_build_unary(b, "Size", pairs), two),
+                    LEAT_NO_ATTRS);
+}
+
 // Sees the gradient as [multiple, size, multiple, size, ...] and sums it over the multiples, which
 // are the even axes.
 static leat_status_t tile_gradient(leat_gradient_t* g) {
@@ -76,17 +89,8 @@ static leat_status_t tile_gradient(leat_gradient_t* g) {
       leat_build(b, "Pack", LEAT_INPUTS(multiples, shape), LEAT_ATTRS(LEAT_INT("axis", 1)));
   leat_output_t flat = leat_build_int32_vector(b, (const int32_t[]){-1}, 1);
   leat_output_t split = leat_build_binary(b, "Reshape", pairs, flat);
-  leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
-  leat_output_t two = leat_build_scalar(b, LEAT_DTYPE_INT32, 2);
-  leat_output_t axes = leat_build(
-      b, "Range", LEAT_INPUTS(zero, leat_build_unary(b, "Size", split), two), LEAT_NO_ATTRS);
   leat_output_t copies = leat_build_binary(b, "Reshape", leat_gradient_of_output(g, 0), split);
-  leat_output_t sum = leat_build_binary(b, "Sum", copies, axes);
-  // The sum has the input's shape. Where inference does not find even its rank, a Reshape tells it.
-  if (!b->status && leat_graph_output_shape(b->graph, sum).rank < 0) {
-    sum = leat_build_binary(b, "Reshape", sum, shape);
-  }
-  leat_gradient_set_input(g, 0, sum);
+  leat_gradient_set_input(g, 0, leat_build_binary(b, "Sum", copies, even_axes(b, input, split)));
   return leat_ok_status();
 }
 

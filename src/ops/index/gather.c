@@ -112,7 +112,7 @@ static leat_output_t scalar_of(leat_builder_t* b, int32_t value) {
   return leat_build_scalar(b, LEAT_DTYPE_INT32, value);
 }
 static leat_output_t as_vector(leat_builder_t* b, leat_output_t scalar) {
-  return leat_build_binary(b, "Reshape", scalar, vector_of(b, 1));
+  return leat_build_binary(b, "ExpandDims", scalar, scalar_of(b, 0));
 }
 // head() builds the first |count| items of |vector|, tail() those from |begin| on. |count| and
 // |begin| are scalars.

@@ -175,7 +175,9 @@ static leat_status_t atan2_gradient(leat_gradient_t* g) {
   leat_output_t y = leat_gradient_input(g, 0), x = leat_gradient_input(g, 1);
   leat_output_t radius = ADD(b, leat_arithmetic_square(b, y), leat_arithmetic_square(b, x));
   leat_output_t share = DIV(b, leat_gradient_of_output(g, 0), radius);
-  leat_gradient_set_broadcast_inputs(g, MUL(b, x, share), MUL(b, NEG(b, y), share));
+  const leat_output_t dy = MUL(b, x, share);
+  const leat_output_t dx = MUL(b, NEG(b, y), share);
+  leat_gradient_set_broadcast_inputs(g, dy, dx);
   return leat_ok_status();
 }
 

@@ -136,6 +136,18 @@ static leat_output_t unsqueeze(leat_gradient_t* g, leat_output_t y, leat_output_
   return leat_build_binary(&g->builder, "Reshape", y, kept_shape);
 }
 
+// Whether the axes are known to be all of the input's, one after the other.
+static bool reduces_all_axes(const leat_gradient_t* g) {
+  const leat_node_t* node = leat_gradient_node(g);
+  const leat_tensor_t* axes = leat_node_constant(&g->builder.graph->nodes[node->inputs[1].node]);
+  const int rank = leat_graph_output_shape(g->builder.graph, node->inputs[0]).rank;
+  if (!axes || rank < 0 || axes->shape.element_count != rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (leat_tensor_index_at(axes, i) != i) return false;
+  }
+  return true;
+}
+
 // Builds dC/dy repeated along the reduced axes, in the input's shape.
 static leat_output_t spread(leat_gradient_t* g) {
   leat_builder_t* b = &g->builder;
@@ -152,7 +164,8 @@ static leat_output_t spread(leat_gradient_t* g) {
   if (!keep_dims) {
     dy = leat_build_binary(b, "Reshape", dy, leat_reduction_kept_shape(g, input_shape));
   }
-  return leat_build_binary(b, "BroadcastTo", dy, input_shape);
+  return leat_build_named(b, reduces_all_axes(g) ? "Tile" : "BroadcastTo", "BroadcastTo",
+                          LEAT_INPUTS(dy, input_shape), LEAT_NO_ATTRS);
 }
 
 static leat_status_t sum_gradient(leat_gradient_t* g) {
@@ -242,11 +255,11 @@ static leat_status_t prod_gradient(leat_gradient_t* g) {
   leat_output_t zero = leat_build_scalar(b, LEAT_DTYPE_INT32, 0);
   leat_output_t one = leat_build_scalar(b, LEAT_DTYPE_INT32, 1);
   leat_output_t dy = leat_gradient_of_output(g, 0);
-  dy = unsqueeze(g, dy, leat_reduction_kept_shape(g, shape));
+  dy = leat_build_binary(b, "Reshape", dy, leat_reduction_kept_shape(g, shape));
   dy = leat_build_binary(b, "BroadcastTo", dy, shape);
   leat_output_t rank = leat_build_unary(b, "Rank", x);
   leat_output_t axes = leat_arithmetic_cast(b, leat_gradient_input(g, 1), LEAT_DTYPE_INT32);
-  axes = leat_build_binary(b, "Reshape", axes, minus_one);
+  axes = leat_build_named(b, "axes", "Reshape", LEAT_INPUTS(axes, minus_one), LEAT_NO_ATTRS);
   axes = leat_arithmetic_add(b, axes, rank);
   leat_output_t reduced = leat_build_binary(b, "FloorMod", axes, rank);
   leat_output_t all = leat_build(b, "Range", LEAT_INPUTS(zero, rank, one), LEAT_NO_ATTRS);

@@ -91,6 +91,15 @@ class _Canned(BaseEstimator):
 class _Classifier(_Canned):
   """Predicts classes: their numbers, or their names where label_keys gives them."""
 
+  def export(self, export_dir, input_fn=None, input_feature_key=None,
+             use_deprecated_input_fn=True, signature_fn=None, prediction_key='probabilities',
+             default_batch_size=1, exports_to_keep=None, checkpoint_path=None):
+    """The same, by default with the signature of a classification that gives probabilities."""
+    from leat._contrib.learn import exports
+    return super().export(export_dir, input_fn, input_feature_key, use_deprecated_input_fn,
+                          signature_fn or exports.classification_signature_fn_with_prob,
+                          prediction_key, default_batch_size, exports_to_keep, checkpoint_path)
+
   def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
     key = 'classes' if self._head._vocabulary else 'class_ids'
     return self._only(key, as_iterable, x=x, input_fn=input_fn, batch_size=batch_size,
@@ -117,6 +126,15 @@ class _Classifier(_Canned):
 
 class _Regressor(_Canned):
   """Predicts values."""
+
+  def export(self, export_dir, input_fn=None, input_feature_key=None,
+             use_deprecated_input_fn=True, signature_fn=None, prediction_key='predictions',
+             default_batch_size=1, exports_to_keep=None, checkpoint_path=None):
+    """The same, by default with the signature of a regression."""
+    from leat._contrib.learn import exports
+    return super().export(export_dir, input_fn, input_feature_key, use_deprecated_input_fn,
+                          signature_fn or exports.regression_signature_fn, prediction_key,
+                          default_batch_size, exports_to_keep, checkpoint_path)
 
   def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
     found = _Canned.predict(self, x=x, input_fn=input_fn, batch_size=batch_size,

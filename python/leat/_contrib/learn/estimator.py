@@ -150,6 +150,28 @@ class BaseEstimator:
   def get_variable_names(self):
     return self._core.get_variable_names()
 
+  def _predictions_of(self, features):
+    """The predictions for features, in the default graph."""
+    return self._ops(features, arrays.placeholders(self._labels_signature),
+                     ModeKeys.INFER).predictions
+
+  def export(self, export_dir, input_fn=None, input_feature_key=None,
+             use_deprecated_input_fn=True, signature_fn=None, prediction_key=None,
+             default_batch_size=1, exports_to_keep=None, checkpoint_path=None):
+    """Writes the model below export_dir in the format of contrib.session_bundle, and gives the
+    folder; signature_fn(examples, features, predictions) gives (default signature, {name:
+    signature}).
+
+    The model is fed with Examples, default_batch_size of them (None for any number), that hold what
+    it was fitted with; or input_fn() gives (features, labels), of which the feature
+    input_feature_key is that input; with use_deprecated_input_fn it is input_fn(estimator,
+    examples), which gives the features. prediction_key is the one of several predictions."""
+    from leat._contrib.learn import exports
+    return exports.write(
+        self, export_dir, input_fn, input_feature_key, use_deprecated_input_fn,
+        signature_fn or exports.generic_signature_fn, prediction_key, default_batch_size,
+        exports_to_keep, checkpoint_path)
+
   def export_savedmodel(self, export_dir_base, serving_input_fn,
                         default_output_alternative_key=None, assets_extra=None, as_text=False,
                         checkpoint_path=None,

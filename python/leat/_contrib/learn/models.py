@@ -4,7 +4,7 @@ from __future__ import annotations
 from leat._export import export
 from leat._graph.conversion import convert
 from leat._graph.scope import name_scope
-from leat._ops import array, embedding as embeddings, initializers, losses, math, nn
+from leat._ops import array, embedding as embeddings, initializers, losses, math, matrix, nn
 from leat._ops.variable_scope import get_variable, variable_scope
 
 
@@ -82,6 +82,21 @@ def seq2seq_inputs(x, y, input_length, output_length, sentinel=None, name=None):
       sentinel = array.zeros_like(targets[0])
       sentinel.set_shape(targets[0].get_shape())
     return inputs, [sentinel] + targets, targets + [sentinel]
+
+
+@export('contrib.learn.ops.sequence_classifier')
+def sequence_classifier(decoding, labels, sampling_decoding=None, name=None):
+  """(probabilities [batch, steps, classes], loss) of the logits of each step, lists of tensors
+  [batch, classes], and labels alike, which are one-hot or probabilities. The probabilities are
+  those of sampling_decoding where it is given."""
+  with name_scope(name, 'sequence_classifier', [*decoding, *labels]):
+    losses_of = [nn.softmax_cross_entropy_with_logits(
+        labels=labels[i], logits=logits, name='sequence_loss/xent_raw%d' % i)
+                 for i, logits in enumerate(decoding)]
+    loss = math.reduce_sum(matrix.add_n(losses_of, name='sequence_loss/xent'),
+                           name='sequence_loss')
+    predictions = [nn.softmax(logits) for logits in sampling_decoding or decoding]
+    return array.stack(predictions, axis=1), loss
 
 
 @export('contrib.learn.ops.rnn_decoder')

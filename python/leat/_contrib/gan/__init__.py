@@ -1,0 +1,1 @@
+"""tf.contrib.gan: networks that are trained against each other."""

@@ -1,0 +1,1 @@
+"""tf.contrib.session_bundle: the format of exported models from before SavedModel."""
