@@ -269,9 +269,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   ops/simulated/simulated_kernels.c: rows, twins, row_count
 //     kernels of the simulated device, made from those of the CPU
 //     registering kernels | the lock of the registry's deferred registration | process
-//   ops/default_device/default_kernels.c: rows, twins, row_count
-//     kernels that devices of plug-ins have without a plug-in's, made from those of the CPU
-//     registering kernels | the lock of the registry's deferred registration | process
+//   ops/default_device/default_kernels.c: rows, row_count, cpu_kernels
+//     kernels that devices of plug-ins have without a plug-in's, and where those of the CPU are
+//     registering kernels | the lock of the registry's deferred registration; atomic | process
 //   base/allocator.c: allocator
 //     never written; a plain pointer to it is handed out
 //     at start | constant | process

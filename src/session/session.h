@@ -29,6 +29,7 @@ typedef struct leat_session_options_s {
   // that they may take (0: as they decide).
   char visible_devices[160];
   double device_memory_fraction;
+  bool omits_plugin_devices;       // eager contexts have the library's own devices alone
   int intra_op_threads;            // 0 = all CPUs
   // Threads that nodes of a step may keep busy side by side: 0 = as many as there are; below 0, the
   // thread that runs the step alone. A run may choose another of the pools that the configuration

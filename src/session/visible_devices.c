@@ -49,6 +49,10 @@ leat_status_t leat_session_options_find_devices(const leat_session_options_t* op
                                                 const char* type, int available, int* out_numbers,
                                                 int* out_count) {
   int stated = available < 0 ? 0 : INT32_MAX;
+  if (available >= 0 && options->omits_plugin_devices) {
+    *out_count = 0;
+    return leat_ok_status();
+  }
   for (int i = 0; i < LEAT_SESSION_DEVICE_TYPES; ++i) {
     const leat_device_count_t* entry = &options->device_counts[i];
     if (strcmp(entry->type, type) == 0) stated = entry->count;

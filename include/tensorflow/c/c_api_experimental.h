@@ -151,8 +151,8 @@ TF_CAPI_EXPORT void TF_DeleteShapeAndTypeListArray(TF_ShapeAndTypeList** shape_l
 
 // --- Libraries of devices --------------------------------------------------------------------
 
-// Loads a library as TF_LoadLibrary does, then calls its TF_InitKernel if it has one.
-// TF_UNIMPLEMENTED when it brings devices (SE_InitPlugin).
+// Loads a library as TF_LoadLibrary does, then calls what it has of SE_InitPlugin, TF_InitKernel,
+// TF_InitGraph and TF_InitProfiler, once. Sessions that are made afterwards have its devices.
 TF_CAPI_EXPORT TF_Library* TF_LoadPluggableDeviceLibrary(const char* library_filename,
                                                          TF_Status* status);
 TF_CAPI_EXPORT void TF_DeletePluggableDeviceLibraryHandle(TF_Library* lib_handle);

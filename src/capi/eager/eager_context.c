@@ -76,6 +76,7 @@ static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions
   LEAT_RETURN_IF_ERROR(make_resources(context, count_devices(&options.options)));
   options.options.resources = context->resources;
   options.options.isolate_state = true;
+  options.options.omits_plugin_devices = true;
   context->graph = TF_NewGraph();
   LEAT_RETURN_IF_ERROR(
       leat_capi_session_create(context->graph, NULL, &options, &context->session));

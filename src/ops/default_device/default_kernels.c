@@ -6,7 +6,8 @@
 //   transfers, constants   copies of device/device.h
 //   assignment             a variable shares the value that it is given
 //   at once                the CPU's kernel of the same node, its twin, on the calling thread: it
-//                          passes values on, or computes with what lies in host memory
+//                          passes values on, or computes with what lies in host memory. Which one
+//                          that is, is looked up when the kernel is made, since it depends on types
 //
 // The list says for each op which arguments lie in host memory. Integers of 32 bits are mostly
 // sizes and indices, so that TensorFlow keeps them with the host, where a row of their own takes
@@ -118,9 +119,10 @@ static const listing_t kAtOnce[] = {
 
 // ---- Rows and their CPU twins -------------------------------------------------------------------
 
-static leat_kernel_row_t* rows;          // ended by one without an op; live as long as the process
-static const leat_kernel_row_t** twins;  // of the CPU, beside |rows|
+static leat_kernel_row_t* rows;  // ended by one without an op; live as long as the process
 static size_t row_count;
+// Has the CPU's rows: the registry that got |rows| last.
+static _Atomic(const leat_kernel_registry_t*) cpu_kernels;
 
 typedef struct twin_s {
   leat_kernel_t* kernel;
@@ -128,8 +130,11 @@ typedef struct twin_s {
 
 static leat_status_t make_twin(leat_kernel_creation_t* c, void* memory) {
   const leat_kernel_t* kernel = c->kernel;
-  LEAT_DCHECK(kernel->row >= rows && (size_t)(kernel->row - rows) < row_count);
-  leat_kernel_spec_t spec = {.row = twins[kernel->row - rows],
+  const leat_kernel_row_t* twin;
+  LEAT_RETURN_IF_ERROR(leat_kernel_registry_find(atomic_load(&cpu_kernels), kernel->op, c->attrs,
+                                                 c->attr_count, LEAT_SV("CPU"), &twin));
+  LEAT_DCHECK(twin->compute);
+  leat_kernel_spec_t spec = {.row = twin,
                              .op = kernel->op,
                              .node_name = kernel->node_name,
                              .attrs = c->attrs,
@@ -209,76 +214,43 @@ static const leat_kernel_row_t kConstant = {
 
 // ---- The list -----------------------------------------------------------------------------------
 
-// Adds a row; there is room, because the CPU's rows were counted. A row without an op stays behind
-// the last one.
-static leat_status_t append(const leat_kernel_row_t* row, const leat_kernel_row_t* twin) {
+// Adds a row; there is room. A row without an op stays behind the last one.
+static void append(const leat_kernel_row_t* row) {
   rows[row_count] = *row;
-  rows[row_count].device_type = LEAT_KERNEL_DEFAULT_DEVICE;
-  twins[row_count++] = twin;
-  return leat_ok_status();
+  rows[row_count++].device_type = LEAT_KERNEL_DEFAULT_DEVICE;
 }
 
-// Makes a row of |listing| from the CPU's row |cpu|, unless that is asynchronous. The listing's
-// types count, and the CPU's kernels of these ops serve any of them.
-static leat_status_t list_row(void* data, const leat_kernel_row_t* cpu) {
-  const listing_t* listing = data;
-  if (strcmp(cpu->device_type, "CPU") != 0 || !cpu->compute || cpu->label) {
-    return leat_ok_status();
+static size_t count_rows(const leat_kernel_row_t* table) {
+  size_t count = 0;
+  while (table[count].op) ++count;
+  return count;
+}
+
+static leat_status_t make_rows(void) {
+  const leat_kernel_row_t* const tables[] = {leat_transfer_kernels_device,
+                                             leat_resource_variable_kernels_device};
+  size_t room = LEAT_ARRAY_SIZE(kAtOnce) + 2;  // kConstant and the end
+  for (size_t t = 0; t < LEAT_ARRAY_SIZE(tables); ++t) room += count_rows(tables[t]);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), room, &rows));
+  for (size_t t = 0; t < LEAT_ARRAY_SIZE(tables); ++t) {
+    for (const leat_kernel_row_t* row = tables[t]; row->op; ++row) append(row);
   }
-  const leat_kernel_row_t row = {
-      .op = cpu->op,
-      .constraints = listing->constraints ? listing->constraints : cpu->constraints,
-      .host_memory = listing->host_memory,
-      .priority = cpu->priority,
-      .create = make_twin,
-      .destroy = destroy_twin,
-      .state_bytes = sizeof(twin_t),
-      .compute = run_at_once};
-  return append(&row, cpu);
-}
-
-static leat_status_t count_row(void* data, const leat_kernel_row_t* row) {
-  ++*(size_t*)data;
-  return leat_ok_status();
-}
-
-static leat_status_t append_all(const leat_kernel_row_t* table) {
-  for (const leat_kernel_row_t* row = table; row->op; ++row) {
-    LEAT_RETURN_IF_ERROR(append(row, NULL));
-  }
-  return leat_ok_status();
-}
-
-static leat_status_t fill_rows(leat_kernel_registry_t* registry) {
-  LEAT_RETURN_IF_ERROR(append_all(leat_transfer_kernels_device));
-  LEAT_RETURN_IF_ERROR(append_all(leat_resource_variable_kernels_device));
-  LEAT_RETURN_IF_ERROR(append(&kConstant, NULL));
+  append(&kConstant);
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kAtOnce); ++i) {
-    listing_t listing = kAtOnce[i];
-    LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(registry, leat_string_view_from(listing.op),
-                                                   list_row, &listing));
+    append(&(leat_kernel_row_t){.op = kAtOnce[i].op,
+                                .constraints = kAtOnce[i].constraints,
+                                .host_memory = kAtOnce[i].host_memory,
+                                .create = make_twin,
+                                .destroy = destroy_twin,
+                                .state_bytes = sizeof(twin_t),
+                                .compute = run_at_once});
   }
+  LEAT_DCHECK(row_count < room);
   return leat_ok_status();
-}
-
-// Makes all rows or, on failure, none: a part of them would pass for the whole at the next attempt.
-static leat_status_t make_rows(leat_kernel_registry_t* registry) {
-  size_t room = 16;
-  LEAT_DCHECK(!rows && !twins && row_count == 0);
-  LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(registry, LEAT_SV(""), count_row, &room));
-  leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 2 * room, &rows);
-  if (!status) status = LEAT_ALLOCATE(leat_allocator_system(), 2 * room, &twins);
-  if (!status) status = fill_rows(registry);
-  if (!status) return status;
-  leat_allocator_free(leat_allocator_system(), rows);
-  leat_allocator_free(leat_allocator_system(), twins);
-  rows = NULL;
-  twins = NULL;
-  row_count = 0;
-  return status;
 }
 
 leat_status_t leat_default_kernels_register(leat_kernel_registry_t* registry) {
-  if (!rows) LEAT_RETURN_IF_ERROR(make_rows(registry));
+  if (!rows) LEAT_RETURN_IF_ERROR(make_rows());
+  atomic_store(&cpu_kernels, registry);
   return leat_kernel_registry_add(registry, rows);
 }

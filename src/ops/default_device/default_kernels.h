@@ -5,8 +5,8 @@
 
 #include "kernel/registry.h"
 
-// Adds the kernels to |registry|, where the CPU's must be already, because most rows are made from
-// theirs.
+// Adds the kernels to |registry|. Most of them find the CPU's for the same node there when they are
+// made.
 LEAT_MUST_USE leat_status_t leat_default_kernels_register(leat_kernel_registry_t* registry);
 
 #endif  // LEAT_OPS_DEFAULT_DEVICE_DEFAULT_KERNELS_H_
