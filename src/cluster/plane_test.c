@@ -18,10 +18,9 @@
 // What is copied in smaller pieces than this is not counted.
 #define COUNTED_BYTES 512
 
-static _Atomic(size_t) copied_bytes;
-
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTS_COPIES 1
+static _Atomic(size_t) copied_bytes;
 // Volatile, or the compiler would see that memcpy does, and call that.
 static void* (*volatile move)(void* to, const void* from, size_t size) = memmove;
 #undef memcpy
