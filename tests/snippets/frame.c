@@ -474,6 +474,34 @@ static void loaded_model(void) {
   TFE_DeleteContextOptions(options);
 }
 
+// The one task of a cluster; a session at its target has its device. A build without gRPC has no
+// servers.
+static void server(void) {
+  static const char server_def[] =
+      "\x0a\x18\x0a\x16\x0a\x05local\x12\x0d\x12\x0blocalhost:0"  // cluster: job: name, task 0
+      "\x12\x05local"                                               // job_name
+      "\x2a\x04grpc";                                               // protocol
+  const size_t server_def_length = sizeof server_def - 1;
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Server* probe = TF_NewServer(server_def, server_def_length, status);
+  const bool has_servers = TF_GetCode(status) != TF_UNIMPLEMENTED;
+  TF_DeleteServer(probe);
+  if (has_servers) {
+#include "c_api_server_1.inc"
+    CHECK_OK();
+    TF_Graph* graph = TF_NewGraph();
+    TF_Session* session = TF_NewSession(graph, options, status);
+    CHECK_OK();
+    TF_DeviceList* devices = TF_SessionListDevices(session, status);
+    CHECK(strcmp(TF_DeviceListName(devices, 0, status),
+                 "/job:local/replica:0/task:0/device:CPU:0") == 0);
+    TF_DeleteDeviceList(devices);
+    close_all(session, NULL, graph);
+    TF_DeleteServer(server);
+  }
+  TF_DeleteSessionOptions(options);
+}
+
 int main(void) {
   status = TF_NewStatus();
   c_api();
@@ -498,6 +526,7 @@ int main(void) {
   eager();
   unified();
   loaded_model();
+  server();
   TF_DeleteStatus(status);
   return 0;
 }
