@@ -57,20 +57,34 @@ static void pass_gate(void* data) {
   leat_notification_wait(&gate->opened, LEAT_DEADLINE_NEVER);
 }
 
+typedef struct turn_s {
+  int number;
+  int* next;
+} turn_t;
+
+static void take_turn(void* data) {
+  turn_t* turn = data;
+  if (*turn->next == turn->number) ++*turn->next;
+}
+
 // The queue grows while its first task is not at its beginning, since one has been taken.
-static void each_task_runs_once_when_the_queue_has_grown(void** state) {
+static void one_thread_takes_tasks_in_order_when_the_queue_has_grown(void** state) {
   enum { TASKS = 200 };
-  _Atomic int counts[TASKS] = {0};
+  turn_t turns[TASKS];
+  int next = 0;
   gate_t gate;
   leat_thread_pool_t* pool = make_pool(1);
   leat_notification_initialize(&gate.entered);
   leat_notification_initialize(&gate.opened);
   leat_thread_pool_schedule(pool, pass_gate, &gate);
   assert_true(leat_notification_wait(&gate.entered, leat_clock_deadline_after_ms(60000)));
-  for (int i = 0; i < TASKS; ++i) leat_thread_pool_schedule(pool, add_one, &counts[i]);
+  for (int i = 0; i < TASKS; ++i) {
+    turns[i] = (turn_t){i, &next};
+    leat_thread_pool_schedule(pool, take_turn, &turns[i]);
+  }
   leat_notification_open(&gate.opened);
   leat_thread_pool_release(pool);
-  for (int i = 0; i < TASKS; ++i) assert_int_equal(counts[i], 1);
+  assert_int_equal(next, TASKS);
   leat_notification_deinitialize(&gate.entered);
   leat_notification_deinitialize(&gate.opened);
 }
@@ -281,7 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(queued_tasks_run_before_the_pool_ends),
-      cmocka_unit_test(each_task_runs_once_when_the_queue_has_grown),
+      cmocka_unit_test(one_thread_takes_tasks_in_order_when_the_queue_has_grown),
       cmocka_unit_test(tasks_run_when_memory_is_gone),
       cmocka_unit_test(tasks_may_schedule_tasks),
       cmocka_unit_test(a_task_may_hold_the_last_reference),

@@ -84,33 +84,6 @@ static void entries_come_back_in_order_and_by_key(void** state) {
   }
 }
 
-// The index has a key between the last of a block and the first of the next. Here there is none, so
-// that it must be the last one itself.
-static void neighbours_are_found_on_both_sides_of_a_boundary(void** state) {
-  static const char* const kKeys[] = {"a", "ab", "b", "c", "cx", "d", "d\xff", "e"};
-  leat_file_t* file;
-  leat_table_writer_t writer;
-  LEAT_EXPECT_OK(leat_file_open(leat_file_system_posix(), test_path("n"), LEAT_FILE_WRITE,
-                                leat_allocator_system(), &file));
-  leat_table_writer_initialize(file, 1, leat_allocator_system(), &writer);  // a block each
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKeys); ++i) {
-    const leat_string_view_t key = leat_string_view_from(kKeys[i]);
-    LEAT_EXPECT_OK(leat_table_writer_add(&writer, key, key));
-  }
-  LEAT_EXPECT_OK(leat_table_writer_finish(&writer));
-  leat_table_writer_deinitialize(&writer);
-  LEAT_EXPECT_OK(leat_file_close(file));
-  leat_table_t* table = open_table("n");
-  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kKeys); ++i) {
-    leat_table_cursor_t cursor;
-    LEAT_EXPECT_OK(leat_table_cursor_initialize(table, &cursor));
-    LEAT_EXPECT_OK(leat_table_cursor_seek(&cursor, leat_string_view_from(kKeys[i])));
-    assert_true(cursor.is_valid && leat_string_view_equals(cursor.key, kKeys[i]));
-    leat_table_cursor_deinitialize(&cursor);
-  }
-  leat_table_free(table);
-}
-
 // Every sixteenth key is stored whole, as in TensorFlow, so that a search need not read them all.
 static void a_block_has_a_restart_for_every_sixteen_keys(void** state) {
   leat_table_block_builder_t builder;
@@ -239,7 +212,6 @@ static void every_fault_is_reported(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entries_come_back_in_order_and_by_key),
-      cmocka_unit_test(neighbours_are_found_on_both_sides_of_a_boundary),
       cmocka_unit_test(a_block_has_a_restart_for_every_sixteen_keys),
       cmocka_unit_test(an_empty_table_is_one),
       cmocka_unit_test(keys_out_of_order_are_refused),
