@@ -10,6 +10,8 @@
 #ifndef LEAT_KERNEL_DRAW_COUNTS_H_
 #define LEAT_KERNEL_DRAW_COUNTS_H_
 
+#include <stdint.h>
+
 #include "base/status.h"
 
 typedef struct leat_draw_counts_s leat_draw_counts_t;
