@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "base/checked.h"
 #include "ops/string/unicode_category_cpu.h"
 #include "ops/string/unicode_script_cpu.h"
 
