@@ -160,11 +160,14 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
       target_compile_definitions(${name} PRIVATE LEAT_HAVE_ONEDNN=1)
     endforeach()
   endif()
-  # A test that loads a plugin has the functions that the plugin calls.
+  # A test that loads a plugin has the functions that the plugin calls, whether it calls them too
+  # or not.
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
   foreach(test tests.capi.plugin_test tests.capi.filesystem_test tests.capi.platform_test
       tests.capi.pluggable_device_test)
     set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
+    target_link_options(${test} PRIVATE
+      -Wl,--whole-archive $<TARGET_FILE:leat_static> -Wl,--no-whole-archive)
     add_dependencies(${test} ${plugins})
   endforeach()
   # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.

@@ -100,7 +100,7 @@ static void get_stream_status(const SP_Device* device, SP_Stream stream, TF_Stat
 }
 
 static void create_event(const SP_Device* device, SP_Event* event, TF_Status* status) {
-  *event = calloc(1, sizeof **event);
+  *event = shall_fail("create_event") ? NULL : calloc(1, sizeof **event);
   report(*event != NULL, "create_event", status);
 }
 

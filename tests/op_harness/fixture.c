@@ -172,6 +172,29 @@ static bool is_source(const leat_node_t* node) {
   return node->op->flags & (LEAT_OP_CONSTANT | LEAT_OP_PLACEHOLDER);
 }
 
+void leat_fixture_plan_deinitialize(leat_fixture_plan_t* plan) {
+  for (size_t i = 0; plan->kernels && i < plan->graph->node_count; ++i) {
+    leat_fixture_kernel_free(&plan->kernels[i]);
+  }
+  free(plan->order);
+  free(plan->needed);
+  free(plan->kernels);
+  *plan = (leat_fixture_plan_t){0};
+}
+
+static leat_status_t make_kernels(leat_fixture_plan_t* plan) {
+  LEAT_RETURN_IF_ERROR(leat_graph_sort(plan->graph, plan->order));
+  for (int i = 0; i < plan->fetch_count; ++i) {
+    mark_needed(plan->graph, plan->fetches[i].node, plan->needed);
+  }
+  for (size_t i = 0; i < plan->graph->node_count; ++i) {
+    if (!plan->needed[i] || is_source(leat_graph_node(plan->graph, (int32_t)i))) continue;
+    LEAT_RETURN_IF_ERROR(
+        leat_fixture_kernel_make(plan->fixture, plan->graph, (int32_t)i, &plan->kernels[i]));
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_fixture_plan_initialize(const leat_fixture_t* fixture,
                                            const leat_graph_t* graph, const leat_output_t* fetches,
                                            int fetch_count, leat_fixture_plan_t* out_plan) {
@@ -183,24 +206,9 @@ leat_status_t leat_fixture_plan_initialize(const leat_fixture_t* fixture,
                                     .kernels = calloc(count, sizeof(leat_fixture_kernel_t)),
                                     .fetches = fetches,
                                     .fetch_count = fetch_count};
-  LEAT_RETURN_IF_ERROR(leat_graph_sort(graph, out_plan->order));
-  for (int i = 0; i < fetch_count; ++i) mark_needed(graph, fetches[i].node, out_plan->needed);
-  for (size_t i = 0; i < count; ++i) {
-    if (!out_plan->needed[i] || is_source(leat_graph_node(graph, (int32_t)i))) continue;
-    LEAT_RETURN_IF_ERROR(
-        leat_fixture_kernel_make(fixture, graph, (int32_t)i, &out_plan->kernels[i]));
-  }
-  return leat_ok_status();
-}
-
-void leat_fixture_plan_deinitialize(leat_fixture_plan_t* plan) {
-  for (size_t i = 0; plan->kernels && i < plan->graph->node_count; ++i) {
-    leat_fixture_kernel_free(&plan->kernels[i]);
-  }
-  free(plan->order);
-  free(plan->needed);
-  free(plan->kernels);
-  *plan = (leat_fixture_plan_t){0};
+  leat_status_t status = make_kernels(out_plan);
+  if (status) leat_fixture_plan_deinitialize(out_plan);
+  return status;
 }
 
 static leat_status_t run_source(const leat_node_t* node, leat_slot_t* slot) {

@@ -54,6 +54,7 @@ typedef struct leat_fixture_plan_s {
   int fetch_count;
 } leat_fixture_plan_t;
 // Constants and placeholders get no kernel: the former give their attribute, the latter are fed.
+// On failure there is nothing to deinitialize.
 LEAT_MUST_USE leat_status_t leat_fixture_plan_initialize(const leat_fixture_t* fixture,
                                                          const leat_graph_t* graph,
                                                          const leat_output_t* fetches,
