@@ -227,9 +227,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/grpc/engine.c: this_thread
 //     whether this thread serves the queue and leads, and where it is in functions of the caller's
 //     the thread's start | thread | thread
-//   modules/ucx/engine.c: ucx_host
+//   modules/ucx/module.c: host_mutex, ucx_host
 //     what the module may use of the library
-//     the first end | set once, before all else of the module | process
+//     the first end | mutex; read after it was set | process
 //   formats/checkpoint/bundle_publish.c: locks
 //     excludes saves of checkpoints under one prefix, by a hash of it
 //     at start | themselves | process

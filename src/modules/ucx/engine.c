@@ -22,10 +22,6 @@
 
 enum { TICK_NS = 1000000, QUIET_TICKS = 50, MOST_THREADS = 16 };
 
-const leat_plane_host_t* ucx_host;
-
-void ucx_initialize(const leat_plane_host_t* host) { ucx_host = host; }
-
 void ucx_engine_add(leat_plane_end_t* end, ucx_event_t* event, void (*tell)(ucx_event_t* event)) {
   event->tell = tell;
   event->next = NULL;

@@ -17,7 +17,6 @@
 
 // The functions of the library, set before anything else runs.
 extern const leat_plane_host_t* ucx_host;
-void ucx_initialize(const leat_plane_host_t* host);
 
 // What the owner is to be told. It is a field of what it is about.
 typedef struct ucx_event_s ucx_event_t;

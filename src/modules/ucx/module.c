@@ -14,6 +14,9 @@
 // How long closing waits for UCX to close links. Those to ends that are gone need no answer.
 #define CLOSE_NS INT64_C(2000000000)
 
+const leat_plane_host_t* ucx_host;
+static leat_mutex_t host_mutex = {PTHREAD_MUTEX_INITIALIZER};
+
 static int fail(const char* what, ucs_status_t status, char* message, size_t message_size) {
   snprintf(message, message_size, "%s: %s", what, ucs_status_string(status));
   return status == UCS_ERR_NO_MEMORY ? LEAT_RESOURCE_EXHAUSTED : LEAT_UNAVAILABLE;
@@ -114,13 +117,19 @@ static void end_close(leat_plane_end_t* end) {
 
 // UCX catches the signals of faults to print where they happened, which is the program's to decide,
 // and writes what it notices to the standard output, where it would stand among the program's own.
-static void initialize(const leat_plane_host_t* host) {
+static void quieten_ucx(void) {
   static const int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-  for (size_t i = 0; !ucx_host && i < sizeof kSignals / sizeof *kSignals; ++i) {
+  for (size_t i = 0; i < sizeof kSignals / sizeof *kSignals; ++i) {
     ucs_debug_disable_signal(kSignals[i]);
   }
-  if (!ucx_host && !getenv("UCX_LOG_LEVEL")) ucs_global_opts_set_value("LOG_LEVEL", "FATAL");
-  ucx_initialize(host);
+  if (!getenv("UCX_LOG_LEVEL")) ucs_global_opts_set_value("LOG_LEVEL", "FATAL");
+}
+
+static void initialize(const leat_plane_host_t* host) {
+  leat_mutex_lock(&host_mutex);
+  if (!ucx_host) quieten_ucx();
+  if (!ucx_host) ucx_host = host;
+  leat_mutex_unlock(&host_mutex);
 }
 
 __attribute__((visibility("default"))) const leat_plane_module_t* leat_module_ucx(void) {
