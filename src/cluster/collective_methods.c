@@ -6,30 +6,51 @@
 
 #include <inttypes.h>
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "formats/generated/collective.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
 
-// A call that waits. Its answer and its cancellation race; whoever comes first answers. The object
-// is freed when what it waits for has come: behind the answer, which waits for a cancellation that
-// is running.
+// A call that waits. What it waits for and its cancellation race; whoever comes first answers.
+//
+//   ENTERING ──────▶ WAITING ──▶ ANSWERED
+//      └──▶ GIVEN_UP ────────────▲
+//
+// While a method enters the call where it waits, it reads the message, which is gone with the
+// answer: a cancellation that comes then is left to the method.
+typedef enum waiting_state_e { ENTERING, GIVEN_UP, WAITING, ANSWERED } waiting_state_t;
 typedef struct waiting_call_s {
   leat_service_call_t* call;
-  _Atomic(bool) is_answered;
+  _Atomic(waiting_state_t) state;
+  leat_reference_count_t references;  // the method's, and that of what the call waits for
 } waiting_call_t;
 
-static void cancel_waiting(void* data) {
-  waiting_call_t* waiting = data;
+static void release_waiting(waiting_call_t* waiting) {
+  if (!leat_reference_count_release(&waiting->references)) return;
+  leat_allocator_free(leat_allocator_system(), waiting);
+}
+
+// Whether the call is still to be answered, by whoever asks.
+static bool is_first(waiting_call_t* waiting) {
+  return atomic_exchange(&waiting->state, ANSWERED) != ANSWERED;
+}
+
+static void give_up(waiting_call_t* waiting) {
   leat_service_call_t* call = waiting->call;
   // Where this is first, what the call waits for may come, and free |waiting|, from here on.
-  if (atomic_exchange(&waiting->is_answered, true)) return;
+  if (!is_first(waiting)) return;
   leat_service_answer(call, leat_make_status(LEAT_CANCELLED, "the call was cancelled"), NULL, NULL);
 }
 
-// NULL: there was no memory, and the call is answered.
-static waiting_call_t* wait_for_answer(leat_service_call_t* call) {
+static void cancel_waiting(void* data) {
+  waiting_call_t* waiting = data;
+  waiting_state_t state = ENTERING;
+  if (!atomic_compare_exchange_strong(&waiting->state, &state, GIVEN_UP)) give_up(waiting);
+}
+
+// A call that the method is to enter, with two references. NULL: there was no memory, and the call
+// is answered.
+static waiting_call_t* begin_entering(leat_service_call_t* call) {
   waiting_call_t* waiting;
   leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &waiting);
   if (status) {
@@ -37,16 +58,29 @@ static waiting_call_t* wait_for_answer(leat_service_call_t* call) {
     return NULL;
   }
   waiting->call = call;
+  waiting->references = 2;
+  leat_rpc_request_on_cancel(call->request, cancel_waiting, waiting);
   return waiting;
 }
 
-// Whether the call is still to be answered, by whoever asks.
-static bool is_first(waiting_call_t* waiting) {
-  return !atomic_exchange(&waiting->is_answered, true);
+// The method reads its message no more.
+static void end_entering(waiting_call_t* waiting) {
+  waiting_state_t state = ENTERING;
+  if (!atomic_compare_exchange_strong(&waiting->state, &state, WAITING) && state == GIVEN_UP) {
+    give_up(waiting);
+  }
+  release_waiting(waiting);
 }
 
-static void free_waiting(waiting_call_t* waiting) {
-  leat_allocator_free(leat_allocator_system(), waiting);
+// Answers with |message| as leat_service_answer does, unless the caller has given up.
+static void answer_waiting(waiting_call_t* waiting, leat_status_t status,
+                           const leat_message_descriptor_t* descriptor, const void* message) {
+  if (is_first(waiting)) {
+    leat_service_answer(waiting->call, status, descriptor, message);
+  } else {
+    leat_status_free(status);
+  }
+  release_waiting(waiting);
 }
 
 // ---- The leader ---------------------------------------------------------------------------------
@@ -54,32 +88,29 @@ static void free_waiting(waiting_call_t* waiting) {
 // A leat_group_told_fn_t.
 static void group_told(void* data, leat_status_t status,
                        const leat_pb_complete_group_response_t* response) {
-  waiting_call_t* waiting = data;
-  leat_service_answer(waiting->call, status, &leat_pb_complete_group_response_descriptor, response);
-  free_waiting(waiting);
+  answer_waiting(data, status, &leat_pb_complete_group_response_descriptor, response);
 }
 
 void leat_worker_complete_group(leat_service_call_t* call, const void* message) {
-  waiting_call_t* waiting = wait_for_answer(call);
+  leat_collective_leader_t* leader = leat_task_collectives_leader(call->task->collectives);
+  waiting_call_t* waiting = begin_entering(call);
   if (!waiting) return;
-  leat_collective_leader_join(leat_task_collectives_leader(call->task->collectives), message,
-                              group_told, waiting);
+  leat_collective_leader_join(leader, message, group_told, waiting);
+  end_entering(waiting);
 }
 
 // A leat_instance_told_fn_t.
 static void instance_told(void* data, leat_status_t status,
                           const leat_pb_complete_instance_response_t* response) {
-  waiting_call_t* waiting = data;
-  leat_service_answer(waiting->call, status, &leat_pb_complete_instance_response_descriptor,
-                      response);
-  free_waiting(waiting);
+  answer_waiting(data, status, &leat_pb_complete_instance_response_descriptor, response);
 }
 
 void leat_worker_complete_instance(leat_service_call_t* call, const void* message) {
-  waiting_call_t* waiting = wait_for_answer(call);
+  leat_collective_leader_t* leader = leat_task_collectives_leader(call->task->collectives);
+  waiting_call_t* waiting = begin_entering(call);
   if (!waiting) return;
-  leat_collective_leader_enter(leat_task_collectives_leader(call->task->collectives), message,
-                               instance_told, waiting);
+  leat_collective_leader_enter(leader, message, instance_told, waiting);
+  end_entering(waiting);
 }
 
 // ---- Steps of several masters -------------------------------------------------------------------
@@ -147,7 +178,7 @@ static void chunk_offered(void* data, leat_status_t status, leat_string_view_t b
                                          : LEAT_FAILURE_PLAIN;
     leat_service_answer_failure(waiting->call, status, kind);
   }
-  free_waiting(waiting);
+  release_waiting(waiting);
 }
 
 // Refuses a request for a device that is not here, or was before this task was restarted.
@@ -179,16 +210,9 @@ void leat_worker_recv_buf(leat_service_call_t* call, const void* message) {
     leat_service_answer(call, status, NULL, NULL);
     return;
   }
-  waiting_call_t* waiting = wait_for_answer(call);
+  waiting_call_t* waiting = begin_entering(call);
   if (!waiting) return;
-  // A call may be answered, and its message be gone, as soon as its cancellation is asked for.
-  char key[160], source[512];
-  const size_t key_size = LEAT_MIN(request->buf_rendezvous_key.size, sizeof key);
-  const size_t source_size = LEAT_MIN(request->src_device.size, sizeof source);
-  const int64_t step_id = request->step_id;
-  memcpy(key, request->buf_rendezvous_key.data, key_size);
-  memcpy(source, request->src_device.data, source_size);
-  leat_rpc_request_on_cancel(call->request, cancel_waiting, waiting);
-  leat_collectives_take(rounds, step_id, leat_string_view_make(key, key_size),
-                        leat_string_view_make(source, source_size), chunk_offered, waiting);
+  leat_collectives_take(rounds, request->step_id, request->buf_rendezvous_key, request->src_device,
+                        chunk_offered, waiting);
+  end_entering(waiting);
 }

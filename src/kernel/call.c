@@ -54,20 +54,24 @@ leat_status_t leat_kernel_prepare(const leat_kernel_context_t* c) {
 
 // ---- After the kernel ---------------------------------------------------------------------------
 
-leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c) {
+static const char* describe_fault(const leat_slot_t* slot, bool is_dead) {
+  if (slot->alive) return leat_dtype_name(slot->tensor.dtype);
+  return is_dead ? "dead, and no control flow says so" : "missing";
+}
+
+leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c, bool takes_dead) {
   const leat_kernel_t* kernel = c->kernel;
   for (int i = 0; i < kernel->output_count; ++i) {
     const leat_slot_t* slot = &c->outputs[i];
     bool is_dead = !slot->alive && (kernel->op->flags & LEAT_OP_RECV);
-    if (is_dead || slot->ref) continue;
+    if ((is_dead && takes_dead) || slot->ref) continue;
     int declared = leat_dtype_base(kernel->output_types[i]);
     if (LEAT_LIKELY(slot->alive && slot->tensor.dtype == declared)) continue;
     return leat_make_status(LEAT_INTERNAL,
                             "Compute failed for node '%.*s' (%.*s): output %d is %s, must be the "
                             "declared type, %s",
                             LEAT_SV_ARG(kernel->node_name), LEAT_SV_ARG(kernel->op->name), i,
-                            slot->alive ? leat_dtype_name(slot->tensor.dtype) : "missing",
-                            leat_dtype_name(declared));
+                            describe_fault(slot, is_dead), leat_dtype_name(declared));
   }
   return leat_ok_status();
 }
@@ -115,7 +119,7 @@ enum { CALL_STARTING, CALL_STARTED, CALL_ENDED };
 
 static void on_kernel_done(leat_kernel_context_t* c, leat_status_t status) {
   leat_async_call_t* call = c->owner;
-  if (!status) status = leat_kernel_verify_outputs(c);
+  if (!status) status = leat_kernel_verify_outputs(c, call->takes_dead);
   if (call->observed && call->span) {
     leat_span_end(call->span, LEAT_SPAN_ASYNC_KERNEL, leat_kernel_span_name(c->kernel),
                   call->input_bytes);

@@ -23,9 +23,11 @@ static inline bool leat_kernel_needs_preparing(const leat_kernel_t* kernel,
 // Runs |compute|, records the span (base/span.h), and tells the step's listener how it ended.
 LEAT_MUST_USE leat_status_t leat_kernel_compute_observed(leat_kernel_context_t* c,
                                                          leat_kernel_compute_fn_t compute);
-// INTERNAL when an output is missing or of another type than the node declares. Stateful kernels
-// give what somebody else put there (a queue's element, a value of another device).
-LEAT_MUST_USE leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c);
+// INTERNAL when an output is missing or of another type than the node declares, or is dead, unless
+// |takes_dead|. Stateful kernels give what somebody else put there (a queue's element, a value of
+// another device).
+LEAT_MUST_USE leat_status_t leat_kernel_verify_outputs(const leat_kernel_context_t* c,
+                                                       bool takes_dead);
 
 // Runs a synchronous kernel. |compute| is c->kernel->compute, which executors keep at hand;
 // |prepares| is leat_kernel_needs_preparing; |observed| is the services'.
@@ -39,10 +41,11 @@ LEAT_MUST_USE static inline leat_status_t leat_kernel_call(leat_kernel_context_t
 }
 
 // An asynchronous kernel under way. The caller fills |context| (but for |owner|), |prepares|,
-// |observed| and |resume|, and keeps the call where it is until the kernel has ended.
+// |takes_dead|, |observed| and |resume|, and keeps the call where it is until the kernel has ended.
 typedef struct leat_async_call_s {
   leat_kernel_context_t context;
   bool prepares;
+  bool takes_dead;  // what a Recv brings may be dead
   bool observed;
   // Called once, on whatever thread the kernel ends on, if it had not ended when it was started.
   void (*resume)(struct leat_async_call_s* self);

@@ -314,7 +314,7 @@ void leat_collectives_take(leat_collectives_t* all, int64_t step_id, leat_string
   bool is_joined;
   if (!read_key(key, &like, &tag, &is_joined)) {
     fn(data, leat_make_status(LEAT_INVALID_ARGUMENT, "'%.*s' is no key of a chunk",
-                              LEAT_SV_ARG(key)), LEAT_SV(""));
+                              (int)LEAT_MIN(key.size, 160), key.data), LEAT_SV(""));
     return;
   }
   like.step_id = step_id;

@@ -149,7 +149,7 @@ static leat_status_t allocate_block(leat_allocator_t* allocator, size_t state_by
 // The compute function of stateful kernels.
 static leat_status_t compute_verified(leat_kernel_context_t* context) {
   LEAT_RETURN_IF_ERROR(context->kernel->row->compute(context));
-  return leat_kernel_verify_outputs(context);
+  return leat_kernel_verify_outputs(context, false);
 }
 
 static bool has_ref_inputs(const leat_kernel_spec_t* spec) {

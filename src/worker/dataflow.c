@@ -272,6 +272,7 @@ static leat_status_t start_async(leat_dataflow_t* d, const leat_kernel_context_t
   async->call.context = *context;
   async->call.prepares = !entry->dead && (d->plan->records[entry->record].flags &
                                           LEAT_RECORD_PREPARES);
+  async->call.takes_dead = d->tables->framed;
   async->call.observed = d->execution->services.observed;
   async->call.resume = on_resume;
   async->dataflow = d;

@@ -205,6 +205,28 @@ static void receivers_hear_of_aborts(void** state) {
   outcome_expect(&outcome, LEAT_CANCELLED, "the end");
 }
 
+// A task that breaks the rules sends a dead value to a graph without control flow.
+static void dead_values_come_only_where_they_may(void** state) {
+  static const leat_executor_kind_t kExecutors[] = {LEAT_EXECUTOR_SEQUENCE,
+                                                    LEAT_EXECUTOR_DATAFLOW};
+  worker_scene_t* f = *state;
+  leat_output_t x =
+      scene_output(&f->scene, "_Recv", "", "", LEAT_NO_INPUTS, WORKER_EDGE_ATTRS("tensor_type"));
+  leat_output_t y = scene_unary(&f->scene, "Square", -1, x);
+  for (int i = 0; i < 2; ++i) {
+    uint64_t handle;
+    outcome_t outcome, sent;
+    LEAT_EXPECT_OK(worker_scene_enroll(f, WORKER_OTHER_DEVICE, &y, kExecutors[i], &handle));
+    worker_scene_run(f, handle, 1 + i, &outcome);
+    outcome_prepare(&sent);
+    f->worker->vtable->send_tensor(f->worker, 1 + i, WORKER_EDGE_KEY, (leat_slot_t){0},
+                                   outcome_note, &sent);
+    outcome_expect(&sent, LEAT_OK, "");
+    outcome_expect(&outcome, LEAT_INTERNAL, "output 0 is dead, and no control flow says so");
+    f->worker->vtable->cleanup_step(f->worker, 1 + i);
+  }
+}
+
 // The names of both ends differ, so only the number can bring them together; and two transfers of
 // one name stay apart by their numbers.
 static void numbered_transfers_need_no_names(void** state) {
@@ -332,6 +354,7 @@ int main(void) {
       TEST(tensors_are_received_before_and_after),
       TEST(abort_all_ends_steps_to_come),
       TEST(receivers_hear_of_aborts),
+      TEST(dead_values_come_only_where_they_may),
       TEST(numbered_transfers_need_no_names),
       TEST(transfers_without_numbers_meet_by_name),
       TEST(wrong_numbers_end_the_run),

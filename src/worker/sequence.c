@@ -177,6 +177,7 @@ static bool start_async(const sequence_run_t* s, const leat_record_t* record,
   leat_async_call_t* call = &s->execution->call;
   call->context = *context;
   call->prepares = record->flags & LEAT_RECORD_PREPARES;
+  call->takes_dead = false;
   call->observed = s->execution->services.observed;
   call->resume = on_resume;
   return leat_async_call_start(call);
