@@ -259,25 +259,28 @@ def copy_with_input_replacements(sgv, replacement_ts, dst_graph=None, dst_scope=
 
 def _inputs_first(ops):
   """The operations in an order in which each comes behind its inputs."""
-  inside, order, state = set(ops), [], {}
+  inside, order, entered, done = set(ops), [], set(), set()
+  stack = []
+
+  def enter(op):
+    entered.add(op)
+    stack.append((op, iter([x.op for x in op.inputs] + op.control_inputs)))
+
   for start in ops:
-    stack = [(start, iter(()))] if start not in state else []
-    if stack:
-      state[start] = 1
-      stack = [(start, iter([x.op for x in start.inputs] + start.control_inputs))]
+    if start not in entered:
+      enter(start)
     while stack:
       op, left = stack[-1]
-      other = next((o for o in left if o in inside and state.get(o) != 2), None)
+      other = next((o for o in left if o in inside and o not in done), None)
       if other is None:
-        state[op] = 2
+        done.add(op)
         order.append(op)
         stack.pop()
-      elif state.get(other) == 1:
+      elif other in entered:
         raise ValueError('Copying failed for node %r (%s): it is in a loop' % (
             other.name, other.type))
       else:
-        state[other] = 1
-        stack.append((other, iter([x.op for x in other.inputs] + other.control_inputs)))
+        enter(other)
   return order
 
 
