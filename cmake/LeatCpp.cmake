@@ -43,19 +43,19 @@ target_compile_options(leat_cpp_program INTERFACE
 if(LEAT_SANITIZE)
   target_compile_options(leat_cpp_program INTERFACE
     -fsanitize=${LEAT_SANITIZE} -fno-omit-frame-pointer)
-  target_link_libraries(leat_cpp_program INTERFACE leat_static)
+  target_link_libraries(leat_cpp_program INTERFACE ${LEAT_INTERNALS})
 else()
   target_link_libraries(leat_cpp_program INTERFACE leat_cpp Threads::Threads)
 endif()
 
-# The families of ops are known inside of the library alone, hence the static one.
+# The families of ops are known inside of the library alone.
 add_library(leat_cpp_families STATIC cpp/families.c)
 target_link_libraries(leat_cpp_families PRIVATE leat_flags)
 target_include_directories(leat_cpp_families PRIVATE
   ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 add_executable(leat_make_ops cpp/make_ops.cc)
 target_compile_features(leat_make_ops PRIVATE cxx_std_17)
-target_link_libraries(leat_make_ops PRIVATE leat_cpp_families leat_static)
+target_link_libraries(leat_make_ops PRIVATE leat_cpp_families ${LEAT_INTERNALS})
 set_target_properties(leat_make_ops PROPERTIES OUTPUT_NAME make_ops
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cpp)
 file(MAKE_DIRECTORY ${LEAT_CPP_INCLUDE}/leat/ops)

@@ -13,11 +13,23 @@ target_compile_options(leat_flags INTERFACE
   # What GCC only guesses, it guesses otherwise at -O3: an embedder's build does not end over it.
   $<$<BOOL:${LEAT_WERROR}>:-Werror>
   $<$<BOOL:${LEAT_WERROR}>:-Wno-error=maybe-uninitialized>
-  -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off
+  -fno-math-errno -fno-trapping-math -ffp-contract=off
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 target_compile_definitions(leat_flags INTERFACE
   LEAT_VERSION="${PROJECT_VERSION}" $<$<BOOL:${LEAT_DEBUG}>:LEAT_DEBUG=1>)
 target_link_libraries(leat_flags INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
+
+# Whoever needs the library's internals (tests, the board) links this target. It is the static
+# library, whose hidden symbols a program reaches that holds a copy of it. Under a sanitizer such a
+# copy takes 30 MB and more, in each of hundreds of tests: there the shared library shows all of its
+# symbols, and the tests share it.
+if(LEAT_SANITIZE AND NOT LEAT_FUZZ)
+  set(LEAT_INTERNALS leat)
+  target_compile_options(leat_flags INTERFACE -fno-semantic-interposition)
+else()
+  set(LEAT_INTERNALS leat_static)
+  target_compile_options(leat_flags INTERFACE -fvisibility=hidden)
+endif()
 
 if(LEAT_SANITIZE)
   target_compile_options(leat_flags INTERFACE

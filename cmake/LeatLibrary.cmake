@@ -59,6 +59,10 @@ target_link_libraries(leat PRIVATE $<BUILD_INTERFACE:leat_flags>)
 target_link_libraries(leat_static PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 if(LEAT_SANITIZE)
   target_link_options(leat_static PUBLIC -fsanitize=${LEAT_SANITIZE})
+  if(LEAT_INTERNALS STREQUAL "leat")
+    target_link_options(leat PUBLIC -fsanitize=${LEAT_SANITIZE})
+    target_link_libraries(leat PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+  endif()
 else()
   # symbolic: another library with TensorFlow's C API in the process must not catch our own calls.
   target_link_options(leat PRIVATE -Wl,-z,defs -Wl,-z,now -Wl,--gc-sections -Wl,-Bsymbolic

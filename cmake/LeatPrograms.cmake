@@ -26,7 +26,7 @@ if(LEAT_MICROHTTPD_INCLUDE AND LEAT_MICROHTTPD_LIBRARY)
     DEPENDS ${assets} ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake)
   add_library(leat_board STATIC ${board_sources} ${CMAKE_BINARY_DIR}/board_assets.c)
   target_link_libraries(leat_board PRIVATE leat_flags
-    PUBLIC leat_static ${LEAT_MICROHTTPD_LIBRARY} ZLIB::ZLIB)
+    PUBLIC ${LEAT_INTERNALS} ${LEAT_MICROHTTPD_LIBRARY} ZLIB::ZLIB)
   target_include_directories(leat_board PRIVATE ${LEAT_MICROHTTPD_INCLUDE}
     PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   set_target_properties(leat_board PROPERTIES POSITION_INDEPENDENT_CODE ON)

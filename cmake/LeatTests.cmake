@@ -1,7 +1,7 @@
-# One program and one CTest test per *_test.c, linked with the static library so that internals
-# are in reach. The test of src/base/arena_test.c is `base.arena_test`, that of
-# tests/paper/x_test.c `tests.paper.x_test`. Other C files below tests/ (fixtures, the op harness)
-# form one library that every test may use.
+# One program and one CTest test per *_test.c, linked so that internals are in reach
+# (LEAT_INTERNALS in LeatFlags.cmake). The test of src/base/arena_test.c is `base.arena_test`, that
+# of tests/paper/x_test.c `tests.paper.x_test`. Other C files below tests/ (fixtures, the op
+# harness) form one library that every test may use.
 include(CTest)
 find_path(LEAT_CMOCKA_INCLUDE cmocka.h)
 find_library(LEAT_CMOCKA_LIBRARY cmocka)
@@ -108,7 +108,7 @@ leat_glob(gradient_sources src/gradient/*.c)
 if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   add_library(leat_testkit_link INTERFACE)
   target_link_libraries(leat_testkit_link INTERFACE
-    leat_static leat_flags ${LEAT_CMOCKA_LIBRARY})
+    ${LEAT_INTERNALS} leat_flags ${LEAT_CMOCKA_LIBRARY})
   target_include_directories(leat_testkit_link INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests ${LEAT_CMOCKA_INCLUDE})
   if(kit_sources)
@@ -171,8 +171,10 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   foreach(test tests.capi.plugin_test tests.capi.filesystem_test tests.capi.platform_test
       tests.capi.pluggable_device_test)
     set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
-    target_link_options(${test} PRIVATE
-      -Wl,--whole-archive $<TARGET_FILE:leat_static> -Wl,--no-whole-archive)
+    if(LEAT_INTERNALS STREQUAL "leat_static")
+      target_link_options(${test} PRIVATE
+        -Wl,--whole-archive $<TARGET_FILE:leat_static> -Wl,--no-whole-archive)
+    endif()
     add_dependencies(${test} ${plugins})
   endforeach()
   # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.
