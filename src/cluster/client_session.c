@@ -465,8 +465,8 @@ static void drop_feeds(client_partial_t* partial) {
   }
 }
 
-static leat_status_t take_fetch(leat_remote_partial_run_t* base, int fetch,
-                                leat_tensor_t* out_value) {
+static leat_status_t take_fetch(leat_remote_partial_run_t* base, int fetch, int64_t deadline_ns,
+                                leat_cancellation_t* cancellation, leat_tensor_t* out_value) {
   client_partial_t* partial = (client_partial_t*)base;
   client_session_t* session = partial->session;
   const leat_run_t run = {.fetch_count = 1, .fetch_values = out_value};
@@ -480,9 +480,8 @@ static leat_status_t take_fetch(leat_remote_partial_run_t* base, int fetch,
   leat_status_t status = take_feeds(partial, &step);
   if (!status) {
     status = call(session, "/tensorflow.MasterService/RunStep",
-                  &leat_pb_run_step_request_descriptor, &step.request,
-                  leat_clock_deadline_after_ms(session->timeout_ms), LEAT_CLIENT_CALL_STEP,
-                  NULL, read_step, &step);
+                  &leat_pb_run_step_request_descriptor, &step.request, deadline_ns,
+                  LEAT_CLIENT_CALL_STEP, cancellation, read_step, &step);
   }
   drop_feeds(partial);
   leat_arena_deinitialize(&step.arena);

@@ -244,12 +244,14 @@ static bool is_complete(const partial_t* partial) {
 
 static leat_status_t run_partial(partial_t* partial, const leat_named_step_t* step,
                                  const leat_tensor_t* values, const int* feeds, const int* fetches,
+                                 int64_t deadline_ns, leat_cancellation_t* cancellation,
                                  leat_tensor_t* out_values) {
   for (int i = 0; i < step->feed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, feeds[i], &values[i]));
   }
   for (int i = 0; i < step->fetch_count; ++i) {
-    leat_status_t status = leat_partial_run_fetch(partial->run, fetches[i], &out_values[i]);
+    leat_status_t status = leat_partial_run_fetch(partial->run, fetches[i], deadline_ns,
+                                                  cancellation, &out_values[i]);
     if (!status) continue;
     while (i-- > 0) leat_tensor_release(&out_values[i]);
     return status;
@@ -260,7 +262,8 @@ static leat_status_t run_partial(partial_t* partial, const leat_named_step_t* st
 leat_status_t leat_master_session_run_partial(leat_master_session_t* session,
                                               leat_string_view_t handle,
                                               const leat_named_step_t* step,
-                                              const leat_tensor_t* values,
+                                              const leat_tensor_t* values, int64_t deadline_ns,
+                                              leat_cancellation_t* cancellation,
                                               leat_tensor_t* out_values) {
   partial_t* partial = take_partial(session, handle);
   if (!partial) {
@@ -289,7 +292,8 @@ leat_status_t leat_master_session_run_partial(leat_master_session_t* session,
       leat_arena_deinitialize(&arena);
       return status;
     }
-    status = run_partial(partial, step, values, feeds, fetches, out_values);
+    status = run_partial(partial, step, values, feeds, fetches, deadline_ns, cancellation,
+                         out_values);
   }
   leat_arena_deinitialize(&arena);
   if (status || is_complete(partial)) {

@@ -176,7 +176,8 @@ static leat_status_t serve_step(step_t* step, const leat_pb_run_step_request_t* 
         leat_named_step_read_feeds(&step->named, protos, &call->arena, step->feeds));
     LEAT_RETURN_IF_ERROR(
         leat_master_session_run_partial(step->session, request->partial_run_handle, &step->named,
-                                        step->feeds, step->fetches));
+                                        step->feeds, call->request->deadline_ns,
+                                        step->cancellation, step->fetches));
   } else {
     LEAT_RETURN_IF_ERROR(run(step, protos, request->options));
   }

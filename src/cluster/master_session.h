@@ -90,10 +90,12 @@ LEAT_MUST_USE leat_status_t leat_master_session_begin_partial(leat_master_sessio
                                                               leat_arena_t* arena,
                                                               leat_string_view_t* out_handle);
 // Feeds and fetches a part of it. INVALID_ARGUMENT for what the step does not name, was fed or
-// fetched before, or cannot be fetched yet.
+// fetched before, or cannot be fetched yet. The run ends where a fetch has to wait longer than
+// until |deadline_ns|, or until |cancellation| is cancelled.
 LEAT_MUST_USE leat_status_t leat_master_session_run_partial(
     leat_master_session_t* session, leat_string_view_t handle, const leat_named_step_t* step,
-    const leat_tensor_t* values, leat_tensor_t* out_values);
+    const leat_tensor_t* values, int64_t deadline_ns, leat_cancellation_t* cancellation,
+    leat_tensor_t* out_values);
 
 // ---- All sessions -------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/sync.h"
+#include "kernel/cancellation.h"
 #include "master/answer.h"
 
 #define CLIENT "client"
@@ -251,9 +252,34 @@ leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const lea
   return leat_answer_wait(&answer);
 }
 
-leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_tensor_t* out_value) {
+// A leat_cancel_fn_t: the client's call was cancelled.
+static void abort_for_caller(void* data) {
+  leat_partial_run_t* run = data;
+  leat_compiled_abort_step(run->compiled, run->step_id,
+                           leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled"));
+}
+
+// Waits for |answer| to a receive of the run's step. Aborting the step answers it too.
+static leat_status_t wait_for_fetch(leat_partial_run_t* run, leat_answer_t* answer,
+                                    int64_t deadline_ns, leat_cancellation_t* cancellation) {
+  uint64_t token;
+  const bool is_registered =
+      cancellation && leat_cancellation_register(cancellation, abort_for_caller, run, &token);
+  if (cancellation && !is_registered) abort_for_caller(run);
+  if (!leat_notification_wait(&answer->done, deadline_ns)) {
+    leat_compiled_abort_step(run->compiled, run->step_id, leat_step_timeout());
+  }
+  leat_status_t status = leat_answer_wait(answer);
+  if (is_registered) leat_cancellation_deregister(cancellation, token);
+  return status;
+}
+
+leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, int64_t deadline_ns,
+                                     leat_cancellation_t* cancellation, leat_tensor_t* out_value) {
   LEAT_DCHECK(fetch >= 0 && fetch < run->fetch_count);
-  if (run->remote) return run->remote->vtable->fetch(run->remote, fetch, out_value);
+  if (run->remote) {
+    return run->remote->vtable->fetch(run->remote, fetch, deadline_ns, cancellation, out_value);
+  }
   char text[80];
   leat_slot_t value = {0};
   leat_answer_t answer;
@@ -261,7 +287,7 @@ leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch, leat_te
   run->worker->vtable->receive_tensor(run->worker, run->step_id,
                                       key_of(text, sizeof text, "fetch", fetch), &value,
                                       leat_answer_give, &answer);
-  LEAT_RETURN_IF_ERROR(leat_answer_wait(&answer));
+  LEAT_RETURN_IF_ERROR(wait_for_fetch(run, &answer, deadline_ns, cancellation));
   if (!value.alive) {
     return leat_make_status(run->dead_fetch_code,
                             "Run failed: fetch %d was not computed (a dead tensor)", fetch);

@@ -15,7 +15,8 @@ typedef struct leat_remote_partial_run_s {
 typedef struct leat_remote_partial_run_vtable_s {
   // As leat_partial_run_feed, leat_partial_run_fetch and leat_partial_run_end.
   leat_status_t (*feed)(leat_remote_partial_run_t* run, int feed, const leat_tensor_t* value);
-  leat_status_t (*fetch)(leat_remote_partial_run_t* run, int fetch, leat_tensor_t* out_value);
+  leat_status_t (*fetch)(leat_remote_partial_run_t* run, int fetch, int64_t deadline_ns,
+                         struct leat_cancellation_s* cancellation, leat_tensor_t* out_value);
   void (*end)(leat_remote_partial_run_t* run);
 } leat_remote_partial_run_vtable_t;
 // Makes a run of |remote|, which is taken over on success. |rewrite| is the signature's pruned
@@ -36,9 +37,13 @@ bool leat_partial_run_needs(const leat_partial_run_t* run, int fetch, int feed);
 // step's status when the step has failed.
 LEAT_MUST_USE leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed,
                                                   const leat_tensor_t* value);
-// Blocks until the value is there; the caller owns it. Each fetch may be taken once.
-// INVALID_ARGUMENT when the value is dead.
+// Blocks until the value is there; the caller owns it. Each fetch may be taken once. The whole run
+// is aborted when the value is not there at |deadline_ns|, with DEADLINE_EXCEEDED, or before
+// |cancellation| (NULL: nobody cancels) is cancelled, with CANCELLED. INVALID_ARGUMENT when the
+// value is dead.
 LEAT_MUST_USE leat_status_t leat_partial_run_fetch(leat_partial_run_t* run, int fetch,
+                                                   int64_t deadline_ns,
+                                                   struct leat_cancellation_s* cancellation,
                                                    leat_tensor_t* out_value);
 // Ends the step, with CANCELLED where it still waits, blocks until it has ended, and frees |run|;
 // NULL is allowed.

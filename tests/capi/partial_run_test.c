@@ -3,7 +3,12 @@
 // that each order can be tried. Refused are a fetch that the feeds so far cannot compute, a name
 // twice in a call, and values of another type; after a refusal the run must go on as if the call
 // had not been made. A step that fails ends its run but not the session, and runs that nobody goes
-// on with are freed when the session closes.
+// on with are freed when the session closes. A fetch that waits for ever ends with the session's
+// time for an operation, or with the session.
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
 #include "capi/kit.h"
 
 // a, b fed; c = a + b, d = c * b.
@@ -204,6 +209,86 @@ static void test_given_up(void** state) {
   close_model(&m);
 }
 
+// ---- A fetch that waits -------------------------------------------------------------------------
+
+// The element of a queue that nobody fills.
+static TF_Output add_dequeue(TF_Graph* graph, TF_Status* status) {
+  const TF_DataType type = TF_FLOAT;
+  TF_OperationDescription* desc = TF_NewOperation(graph, "FIFOQueueV2", "queue");
+  TF_SetAttrTypeList(desc, "component_types", &type, 1);
+  TF_Operation* queue = TF_FinishOperation(desc, status);
+  kit_ok(status);
+  desc = TF_NewOperation(graph, "QueueDequeueV2", "element");
+  TF_AddInput(desc, kit_out(queue, 0));
+  TF_SetAttrTypeList(desc, "component_types", &type, 1);
+  TF_Operation* element = TF_FinishOperation(desc, status);
+  kit_ok(status);
+  return kit_out(element, 0);
+}
+
+static void set_up_waiting(model_t* m, TF_Output element) {
+  TF_DeletePRunHandle(m->handle);
+  TF_SessionPRunSetup(m->session, &m->a, 1, &element, 1, NULL, 0, &m->handle, m->status);
+  kit_ok(m->status);
+  part(m, m->a, 2, kNone);
+  kit_ok(m->status);
+}
+
+// The session's time for an operation ends the call and the run.
+static void test_time_limit(void** state) {
+  static const uint8_t kConfig[] = {0x58, 20};  // ConfigProto.operation_timeout_in_ms
+  model_t m;
+  open_model(&m);
+  const TF_Output element = add_dequeue(m.graph, m.status);
+  kit_close(m.session);
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  const char* target = getenv("LEAT_SESSION_TARGET");
+  if (target) TF_SetTarget(options, target);
+  TF_SetConfig(options, kConfig, sizeof kConfig, m.status);
+  kit_ok(m.status);
+  m.session = TF_NewSession(m.graph, options, m.status);
+  kit_ok(m.status);
+  TF_DeleteSessionOptions(options);
+  m.handle = NULL;
+  for (int i = 0; i < 2; ++i) {
+    set_up_waiting(&m, element);
+    part(&m, kNone, 0, element);
+    kit_expect(m.status, TF_DEADLINE_EXCEEDED);
+    part(&m, kNone, 0, element);
+    kit_expect_text(m.status, TF_INVALID_ARGUMENT, "Must run 'setup'");
+  }
+  close_model(&m);
+}
+
+typedef struct waiting_s {
+  model_t* model;
+  TF_Output element;
+} waiting_t;
+
+static void wait_for_element(void* data) {
+  waiting_t* waiting = data;
+  part(waiting->model, kNone, 0, waiting->element);
+}
+
+// A session that closes ends the call that waits.
+static void test_closed_meanwhile(void** state) {
+  model_t m;
+  leat_thread_t thread;
+  TF_Status* closed = TF_NewStatus();
+  open_model(&m);
+  m.handle = NULL;
+  waiting_t waiting = {&m, add_dequeue(m.graph, m.status)};
+  set_up_waiting(&m, waiting.element);
+  assert_null(leat_thread_start("test", wait_for_element, &waiting, &thread));
+  leat_clock_sleep_ns(5000000);  // so that it waits; if it does not yet, it is refused
+  TF_CloseSession(m.session, closed);
+  kit_ok(closed);
+  leat_thread_join(thread);
+  kit_expect(m.status, TF_CANCELLED);
+  TF_DeleteStatus(closed);
+  close_model(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_in_parts),
@@ -213,6 +298,8 @@ int main(void) {
       cmocka_unit_test(test_wrong_values),
       cmocka_unit_test(test_failure),
       cmocka_unit_test(test_given_up),
+      cmocka_unit_test(test_time_limit),
+      cmocka_unit_test(test_closed_meanwhile),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cluster/cluster_scene.h"
+#include "cluster/task.h"
 
 #define MASTER(method) "/tensorflow.MasterService/" method
 #define WORKER(method) "/tensorflow.WorkerService/" method
@@ -206,9 +207,9 @@ static void a_step_is_cancelled(void** state) {
     cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
     cluster_let_wait();
     assert_false(atomic_load(&step.call.end.times));
-      leat_rpc_cancel(step.call.call);
+    leat_rpc_cancel(step.call.call);
     assert_int_equal(cluster_step_end(&step), LEAT_CANCELLED);
-      cluster_step_free(&step);
+    cluster_step_free(&step);
   }
   // No step that was cancelled takes elements for ever. The ps may hear of a cancellation late, so
   // that the step takes one that comes before.
@@ -217,6 +218,36 @@ static void a_step_is_cancelled(void** state) {
   for (int i = 0; i < 4; ++i) cluster_step(cluster, handle, NULL, "put", "fed", 7, LEAT_OK, "");
   assert_int_equal(cluster_step_end(&step), LEAT_OK);
   cluster_step_free(&step);
+  cluster_session_close(cluster, handle);
+}
+
+// A call that waits for a fetch of a partial run ends the run on all tasks when it is cancelled.
+static void a_partial_run_is_cancelled(void** state) {
+  cluster_scene_t* cluster = *state;
+  char handle[32];
+  leat_string_view_t fetch = LEAT_SV("away:0");
+  cluster_build_queue(cluster);
+  cluster_session_open(cluster, handle);
+  const leat_pb_partial_run_setup_request_t setup = {
+      .session_handle = leat_string_view_from(handle), .fetch = {&fetch, 1}};
+  leat_pb_partial_run_setup_response_t set;
+  cluster_call_t call, step;
+  cluster_call_start(cluster, CLUSTER_WORKER, MASTER("PartialRunSetup"),
+                     &leat_pb_partial_run_setup_request_descriptor, &setup, &call);
+  cluster_call_expect(&call, LEAT_OK, "", &leat_pb_partial_run_setup_response_descriptor, &set);
+  const leat_pb_run_step_request_t request = {.session_handle = leat_string_view_from(handle),
+                                              .fetch = {&fetch, 1},
+                                              .partial_run_handle = set.partial_run_handle};
+  cluster_call_start(cluster, CLUSTER_WORKER, MASTER("RunStep"),
+                     &leat_pb_run_step_request_descriptor, &request, &step);
+  cluster_let_wait();
+  leat_rpc_cancel(step.call);
+  cluster_call_expect(&step, LEAT_CANCELLED, "", NULL, NULL);
+  cluster_wait_for_count(&cluster_task(cluster, CLUSTER_PS)->metrics.runs[LEAT_CANCELLED], 1);
+  cluster_call(cluster, CLUSTER_WORKER, MASTER("RunStep"), &leat_pb_run_step_request_descriptor,
+               &request, LEAT_INVALID_ARGUMENT, "is not over");
+  cluster_call_free(&step);
+  cluster_call_free(&call);
   cluster_session_close(cluster, handle);
 }
 
@@ -391,6 +422,7 @@ int main(void) {
       TEST(failures_name_their_task_and_node),
       TEST(a_dead_fetch_is_internal),
       TEST(a_step_is_cancelled),
+      TEST(a_partial_run_is_cancelled),
       TEST(a_session_closes_while_steps_run),
       TEST(a_master_stops_while_steps_run),
       TEST(a_worker_stops_while_steps_run),

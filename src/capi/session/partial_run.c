@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "capi/handles.h"
 #include "master/partial_run.h"
 
@@ -255,14 +256,15 @@ static leat_status_t check_fetches(const call_t* call) {
 }
 
 // Feeds and fetches. After a failure the run must be ended, since part of it may have happened.
-static leat_status_t run_call(const call_t* call) {
+static leat_status_t run_call(const call_t* call, int64_t deadline_ns) {
   leat_capi_partial_t* partial = call->partial;
   for (int i = 0; i < call->feed_count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_partial_run_feed(partial->run, call->feeds[i], &call->values[i]));
   }
   for (int i = 0; i < call->fetch_count; ++i) {
     leat_tensor_t value;
-    LEAT_RETURN_IF_ERROR(leat_partial_run_fetch(partial->run, call->fetches[i], &value));
+    LEAT_RETURN_IF_ERROR(
+        leat_partial_run_fetch(partial->run, call->fetches[i], deadline_ns, NULL, &value));
     LEAT_RETURN_IF_ERROR(leat_capi_tensor_wrap(&value, &call->outputs[i]));
   }
   memcpy(partial->done, call->taken, (size_t)(partial->feed_count + partial->fetch_count));
@@ -305,6 +307,8 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Must run 'setup' before performing partial runs!");
   }
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(
+      leat_session_options(session->session)->operation_timeout_ms);
   call_t call = {.outputs = output_values, .feed_count = ninputs, .fetch_count = noutputs};
   leat_status_t status = begin_call(partial, &call);
   bool is_over = false;
@@ -314,7 +318,7 @@ static leat_status_t go_on(TF_Session* session, const char* handle, const TF_Out
     leat_capi_unlock(session->graph);
     if (!status) status = check_fetches(&call);
     if (!status) {
-      status = run_call(&call);
+      status = run_call(&call, deadline_ns);
       is_over = status || is_done(partial);
     }
   }
