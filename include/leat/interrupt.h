@@ -10,7 +10,7 @@
  * TF_CloseSession ends all steps of a session for good. An interrupt ends those that its thread has
  * under way, of any session, and the sessions can be used afterwards; what the steps wrote until
  * then stays written. Steps of callables belong to it too, and those at a master elsewhere, which
- * ends them on all tasks; partial runs do not. */
+ * ends them on all tasks. A partial run ends where TF_SessionPRun waits for a fetch of it. */
 #ifndef LEAT_INTERRUPT_H_
 #define LEAT_INTERRUPT_H_
 

@@ -329,6 +329,7 @@ static PyObject* session_partial_run(PyObject* object, PyObject* args) {
     return NULL;
   }
   TF_Status* status = TF_NewStatus();
+  const unsigned long long watched = leat_py_interrupt_begin();
   Py_BEGIN_ALLOW_THREADS
   if (status) {
     TF_SessionPRun(self->session, handle, step.feeds, step.values, step.feed_count, step.fetches,
@@ -336,8 +337,9 @@ static PyObject* session_partial_run(PyObject* object, PyObject* args) {
                    step.target_count, status);
   }
   Py_END_ALLOW_THREADS
+  leat_py_interrupt_end(watched);
   session_leave(self);
-  if (leat_py_status_end(status)) result = results_take(step.results, step.fetch_count);
+  if (step_status_end(status)) result = results_take(step.results, step.fetch_count);
   step_free(&step);
   return result;
 }

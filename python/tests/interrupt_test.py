@@ -45,6 +45,10 @@ interrupt(lambda: session.run(endless, {x: 1}))
     'an empty queue': 'interrupt(lambda: session.run(element))',
     'an empty queue, twice': 'for _ in range(2): interrupt(lambda: session.run(element))',
     'a callable': 'interrupt(session.make_callable(element))',
+    'a partial run': '''
+handle = session.partial_run_setup([element], [])
+interrupt(lambda: session.partial_run(handle, element))
+''',
     'a function sleeps': '''
 asleep = threading.Event()
 def sleep(value):

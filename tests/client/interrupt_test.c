@@ -89,6 +89,25 @@ static void test_callable(void** state) {
 }
 
 // What is cancelled stays so until the outermost end; before it and after it nothing is.
+// A partial run ends with the call that waits; another one begins anew.
+static void test_partial_run(void** state) {
+  for (int i = 0; i < 3; ++i) {
+    const char* handle;
+    TF_Tensor* element = NULL;
+    TF_SessionPRunSetup(kit.session, NULL, 0, &taken, 1, NULL, 0, &handle, kit.status);
+    kit_expect(kit.status, TF_OK);
+    leat_interrupt_begin(interrupt);
+    pthread_t canceller = start(cancel);
+    TF_SessionPRun(kit.session, handle, NULL, NULL, 0, &taken, &element, 1, NULL, 0, kit.status);
+    leat_interrupt_end(interrupt);
+    kit_expect(kit.status, TF_CANCELLED);
+    assert_null(element);
+    pthread_join(canceller, NULL);
+    TF_DeletePRunHandle(handle);
+    put_and_take();
+  }
+}
+
 static void test_nested(void** state) {
   leat_interrupt_cancel(interrupt);
   leat_interrupt_begin(interrupt);
@@ -137,6 +156,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(test_session),
       TEST(test_callable),
+      TEST(test_partial_run),
       TEST(test_nested),
       TEST(test_steps_of_other_threads),
       TEST(test_none),

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "capi/handles.h"
+#include "capi/leat/interrupt.h"
 #include "master/partial_run.h"
 
 struct leat_capi_partial_s {
@@ -264,7 +265,8 @@ static leat_status_t run_call(const call_t* call, int64_t deadline_ns) {
   for (int i = 0; i < call->fetch_count; ++i) {
     leat_tensor_t value;
     LEAT_RETURN_IF_ERROR(
-        leat_partial_run_fetch(partial->run, call->fetches[i], deadline_ns, NULL, &value));
+        leat_partial_run_fetch(partial->run, call->fetches[i], deadline_ns,
+                               leat_capi_thread_cancellation(), &value));
     LEAT_RETURN_IF_ERROR(leat_capi_tensor_wrap(&value, &call->outputs[i]));
   }
   memcpy(partial->done, call->taken, (size_t)(partial->feed_count + partial->fetch_count));
