@@ -92,7 +92,7 @@ session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collecto
 tests\\.paper\\.section_(4_[46]|5_3|7)_|\
 tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
 random_flow|random_graph|reader|simulated|table|transfer)_|\
-tests\\.capi\\.(branch|call|cancellation|concurrency|dataset|eager|function_compile|\
+tests\\.capi\\.(batch|branch|call|cancellation|concurrency|dataset|eager|function_compile|\
 partial_run|plugin|session)_|\
 tests\\.client\\.(callable|deadline|flight|input|interrupt|queue_runners|saver|supervisor|trace)_)")
   add_custom_target(leat_thread_tests)
