@@ -51,6 +51,7 @@ struct leat_worker_session_s {
   leat_mutex_t mutex;           // guards what follows
   leat_worker_graph_t* graphs;  // a list
   uint64_t last_number;
+  bool is_ended;                // takes no further graphs, which would keep it for ever
 };
 
 // ---- Graphs -------------------------------------------------------------------------------------
@@ -157,6 +158,13 @@ static leat_status_t compile(leat_worker_graph_t* graph,
   return leat_master_compile(&graph->options, &rewrite, 0, NULL, &graph->compiled);
 }
 
+static leat_status_t no_session(const leat_task_t* task, leat_string_view_t handle) {
+  return leat_make_status(LEAT_ABORTED,
+                          "Session handle is not found: %.*s. Possibly this worker (\"%.*s\") just "
+                          "restarted.",
+                          LEAT_SV_ARG(handle), LEAT_SV_ARG(task->spec.tasks[task->number].name));
+}
+
 leat_status_t leat_worker_session_register(leat_worker_session_t* session,
                                            const leat_pb_register_graph_request_t* request,
                                            leat_arena_t* arena, leat_string_view_t* out_handle) {
@@ -170,14 +178,22 @@ leat_status_t leat_worker_session_register(leat_worker_session_t* session,
     free_graph(graph);
     return status;
   }
+  const leat_string_view_t session_handle = leat_string_view_from(session->handle);
   leat_mutex_lock(&session->mutex);
-  graph->number = ++session->last_number;
-  graph->next = session->graphs;
-  session->graphs = graph;
-  const uint64_t number = graph->number;
+  const bool is_ended = session->is_ended;  // while the graph was being compiled
+  const uint64_t number = graph->number = ++session->last_number;
+  if (!is_ended) {
+    graph->next = session->graphs;
+    session->graphs = graph;
+  }
   leat_mutex_unlock(&session->mutex);
+  if (is_ended) {
+    status = no_session(session->task, session_handle);
+    free_graph(graph);
+    return status;
+  }
   const leat_task_event_t event = {.name = "graph_registered",
-                                   .session = leat_string_view_from(session->handle),
+                                   .session = session_handle,
                                    .count = (int64_t)number};
   leat_metrics_add(&session->task->root->metrics.graphs_registered, 1);
   leat_task_tell(session->task, &event);
@@ -333,11 +349,7 @@ leat_status_t leat_worker_session_find(leat_task_t* task, leat_string_view_t han
     atomic_store(&(*out_session)->last_use_ns, leat_clock_now_ns());
   }
   leat_mutex_unlock(&task->mutex);
-  if (*out_session) return leat_ok_status();
-  return leat_make_status(LEAT_ABORTED,
-                          "Session handle is not found: %.*s. Possibly this worker (\"%.*s\") just "
-                          "restarted.",
-                          LEAT_SV_ARG(handle), LEAT_SV_ARG(task->spec.tasks[task->number].name));
+  return *out_session ? leat_ok_status() : no_session(task, handle);
 }
 
 // Ends a session that is in no list any more. Its graphs go with their last steps, and with them
@@ -347,6 +359,7 @@ static void end_session(leat_worker_session_t* session) {
   leat_mutex_lock(&session->mutex);
   leat_worker_graph_t* graphs = session->graphs;
   session->graphs = NULL;
+  session->is_ended = true;
   leat_mutex_unlock(&session->mutex);
   for (leat_worker_graph_t* next; graphs; graphs = next) {
     next = graphs->next;

@@ -25,7 +25,7 @@ LEAT_MUST_USE leat_status_t leat_worker_session_find(leat_task_t* task, leat_str
 void leat_worker_session_release(leat_worker_session_t* session);  // NULL is allowed
 
 // Compiles a graph and gives it a handle. INVALID_ARGUMENT where a node has no device of this task,
-// and what importing and compiling say.
+// ABORTED where the session was deleted meanwhile, and what importing and compiling say.
 LEAT_MUST_USE leat_status_t leat_worker_session_register(
     leat_worker_session_t* session, const leat_pb_register_graph_request_t* request,
     leat_arena_t* arena, leat_string_view_t* out_handle);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cluster/cluster_scene.h"
+#include "cluster/worker_session.h"
 #include "graph/import/export.h"
 
 #define MASTER(method) "/tensorflow.MasterService/" method
@@ -248,6 +249,31 @@ static void a_graph_runs_by_hand(void** state) {
   cluster_call_free(&call);
 }
 
+// A session may end while a graph of its master is being compiled. The graph is refused then: graph
+// and session would keep each other for ever.
+static void a_graph_comes_when_its_session_has_ended(void** state) {
+  by_hand_t hand;
+  leat_worker_session_t* session;
+  leat_arena_t arena;
+  leat_string_builder_t graph;
+  leat_string_view_t handle;
+  open_by_hand(*state, &hand);
+  leat_task_t* task = cluster_task(hand.cluster, CLUSTER_PS);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_string_builder_initialize(leat_allocator_system(), &graph);
+  LEAT_EXPECT_OK(leat_graph_export(hand.cluster->scene.graph, &graph));
+  const leat_pb_register_graph_request_t request = {.graph_def = leat_string_builder_view(&graph)};
+  LEAT_EXPECT_OK(
+      leat_worker_session_find(task, leat_string_view_from(kSession), &session));
+  LEAT_EXPECT_OK(leat_worker_session_register(session, &request, &arena, &handle));
+  leat_worker_session_delete(task, leat_string_view_from(kSession), "a test");
+  scene_expect(leat_worker_session_register(session, &request, &arena, &handle), LEAT_ABORTED,
+               "Session handle is not found: by hand");
+  leat_worker_session_release(session);
+  leat_string_builder_deinitialize(&graph);
+  leat_arena_deinitialize(&arena);
+}
+
 static void send_frame(cluster_scene_t* cluster, int number, leat_output_t value) {
   char name[16];
   snprintf(name, sizeof name, "sent_%d", number);
@@ -389,6 +415,7 @@ int main(void) {
       TEST(bad_keys),
       TEST(requests_come_once),
       TEST(a_graph_runs_by_hand),
+      TEST(a_graph_comes_when_its_session_has_ended),
       TEST(frames_have_the_numbers_of_tensorflow),
       TEST(bad_keys_of_a_graph),
       TEST(two_last_parts),
