@@ -3,12 +3,11 @@ import contextlib
 import importlib
 import io
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
 import leat as tf
+import program
 
 
 def _module(path):
@@ -107,9 +106,7 @@ class InnerModuleTest(unittest.TestCase):
             'import tensorflow as tf\n'
             'print(math_ops.matmul is tf.matmul, rnn.dynamic_rnn is tf.nn.dynamic_rnn,\n'
             '      rnn_cell.GRUCell is tf.nn.rnn_cell.GRUCell, summary_pb2.Summary is tf.Summary)')
-    printed = subprocess.run([sys.executable, '-c', code], check=True, capture_output=True,
-                             text=True).stdout
-    self.assertEqual(printed.split(), ['True'] * 4)
+    self.assertEqual(program.run(self, code).split(), ['True'] * 4)
 
 
 class ToolsTest(unittest.TestCase):

@@ -1,12 +1,12 @@
 """Sessions: fetches of any structure, feeds, strings and rare types, partial runs, threads."""
 import collections
-import subprocess
 import sys
 import threading
 import time
 import unittest
 
 import leat as tf
+import program
 
 
 class FetchTest(unittest.TestCase):
@@ -233,10 +233,9 @@ with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
 """
 
   def test_whole_graphs_are_printed(self):
-    found = subprocess.run([sys.executable, '-c', self.PROGRAM], capture_output=True, text=True,
-                           check=True)
+    printed = program.run(self, self.PROGRAM)
     line = lambda name, op: '%s: (%s): /job:localhost/replica:0/task:0/device:CPU:0' % (name, op)
-    self.assertEqual(found.stdout.splitlines(), [
+    self.assertEqual(printed.splitlines(), [
         line('y', 'AddV2'), line('x', 'Placeholder'), line('two', 'Const'), 'more',
         line('y', 'AddV2'), line('z', 'Neg'), line('x', 'Placeholder'), line('two', 'Const')])
 
