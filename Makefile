@@ -92,7 +92,7 @@ tsan-threads: build-tsan/build.ninja
 	@cd build-tsan && { $(SANITIZER_ENV) $(CTEST) -L '^threads$$'; $(LIST_SKIPS); }
 
 asan-python tsan-python: %-python: build-%/build.ninja
-	@$(NINJA) -C build-$* leat_python_package
+	@$(NINJA) -C build-$* leat_python_package leat_tool
 	@JOBS=$(JOBS) dev/test-python build-$* '$(PYTHON_TESTS)'
 
 fuzz:

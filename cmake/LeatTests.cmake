@@ -177,6 +177,10 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     endif()
     add_dependencies(${test} ${plugins})
   endforeach()
+  # Once more, with a device whose memory the library does not keep.
+  add_test(NAME tests.capi.pluggable_device_test.plain COMMAND tests.capi.pluggable_device_test)
+  set_tests_properties(tests.capi.pluggable_device_test.plain PROPERTIES
+    TIMEOUT ${LEAT_TEST_SECONDS} ENVIRONMENT "${LEAT_TEST_ENVIRONMENT};NPU_PLAIN=1")
   # LeakSanitizer fails over the threads that OpenMP leaves in a program with the oneDNN module.
   if(LEAT_SANITIZE)
     set_tests_properties(tests.examples.examples_test tests.capi.cost_model_test

@@ -7,10 +7,12 @@
 //   TF_InitKernel     kernels for NPU
 //   TF_InitProfiler   when which kernel ran
 //
-// The environment variable NPU_FAIL names a function that fails whenever it is called, for the
-// test: "allocate", "create_stream", "memcpy_htod", "memcpy_dtoh", "record_event", "copy" (a copy
-// that fails when it runs) or "struct_size" (a struct that says that it is empty). NPU_PLAIN asks
-// the library to keep no memory.
+// For the test, the environment variable NPU_FAIL names a function that fails whenever it is called:
+// "allocate", "create_stream", "memcpy_htod", "memcpy_dtoh", "record_event", "copy" (a copy that
+// fails when it runs), "event" (an event that says that it failed) or "struct_size" (a struct that
+// says that it is empty). With NPU_SLOW kernels take long and copies do not. NPU_PLAIN asks the
+// library to keep no memory. npu_objects() tells what the library has not given back.
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "accelerator.inc"
@@ -29,6 +31,17 @@ static void report(bool succeeded, const char* function, TF_Status* status) {
   TF_SetStatus(status, succeeded ? TF_OK : TF_RESOURCE_EXHAUSTED, succeeded ? "" : function);
 }
 
+// Blocks of the device's memory and of the host's, streams, events and timers that the library has.
+static atomic_int objects;
+
+__attribute__((visibility("default"))) int npu_objects(void) { return objects; }
+
+// Notes that the library has |object| now, unless it is NULL.
+static void* counted(void* object) {
+  objects += object != NULL;
+  return object;
+}
+
 static accelerator_t* accelerator_of(const SP_Device* device) { return device->device_handle; }
 
 // ---- Memory -------------------------------------------------------------------------------------
@@ -37,7 +50,7 @@ static void allocate(const SP_Device* device, uint64_t size, int64_t memory_spac
                      SP_DeviceMemoryBase* mem) {
   mem->struct_size = SP_DEVICE_MEMORY_BASE_STRUCT_SIZE;
   mem->opaque =
-      shall_fail("allocate") ? NULL : accelerator_allocate(accelerator_of(device), size);
+      shall_fail("allocate") ? NULL : counted(accelerator_allocate(accelerator_of(device), size));
   mem->size = size;
 }
 
@@ -46,13 +59,17 @@ static void deallocate(const SP_Device* device, SP_DeviceMemoryBase* memory) {
   streams_wait();
   accelerator_free(accelerator_of(device), memory->opaque);
   memory->opaque = NULL;
+  --objects;
 }
 
 static void* host_memory_allocate(const SP_Device* device, uint64_t size) {
-  return aligned_alloc(64, (size + 63) / 64 * 64);
+  return counted(aligned_alloc(64, (size + 63) / 64 * 64));
 }
 
-static void host_memory_deallocate(const SP_Device* device, void* mem) { free(mem); }
+static void host_memory_deallocate(const SP_Device* device, void* mem) {
+  free(mem);
+  --objects;
+}
 
 static TF_Bool get_allocator_stats(const SP_Device* device, SP_AllocatorStats* stats) {
   accelerator_t* a = accelerator_of(device);
@@ -81,11 +98,14 @@ static TF_Bool device_memory_usage(const SP_Device* device, int64_t* free_bytes,
 // ---- Streams, events, timers --------------------------------------------------------------------
 
 static void create_stream(const SP_Device* device, SP_Stream* stream, TF_Status* status) {
-  *stream = shall_fail("create_stream") ? NULL : stream_create();
+  *stream = shall_fail("create_stream") ? NULL : counted(stream_create());
   report(*stream != NULL, "create_stream", status);
 }
 
-static void destroy_stream(const SP_Device* device, SP_Stream stream) { stream_destroy(stream); }
+static void destroy_stream(const SP_Device* device, SP_Stream stream) {
+  stream_destroy(stream);
+  --objects;
+}
 
 static void create_stream_dependency(const SP_Device* device, SP_Stream dependent,
                                      SP_Stream other, TF_Status* status) {
@@ -100,13 +120,17 @@ static void get_stream_status(const SP_Device* device, SP_Stream stream, TF_Stat
 }
 
 static void create_event(const SP_Device* device, SP_Event* event, TF_Status* status) {
-  *event = shall_fail("create_event") ? NULL : calloc(1, sizeof **event);
+  *event = shall_fail("create_event") ? NULL : counted(calloc(1, sizeof **event));
   report(*event != NULL, "create_event", status);
 }
 
-static void destroy_event(const SP_Device* device, SP_Event event) { free(event); }
+static void destroy_event(const SP_Device* device, SP_Event event) {
+  free(event);
+  --objects;
+}
 
 static SE_EventStatus get_event_status(const SP_Device* device, SP_Event event) {
+  if (shall_fail("event")) return SE_EVENT_ERROR;
   return event_has_come(event) ? SE_EVENT_COMPLETE : SE_EVENT_PENDING;
 }
 
@@ -138,11 +162,14 @@ struct SP_Timer_st {
 static void note_time(stream_t* stream, void* data) { **(uint64_t**)data = now_ns(); }
 
 static void create_timer(const SP_Device* device, SP_Timer* timer, TF_Status* status) {
-  *timer = calloc(1, sizeof **timer);
+  *timer = counted(calloc(1, sizeof **timer));
   report(*timer != NULL, "create_timer", status);
 }
 
-static void destroy_timer(const SP_Device* device, SP_Timer timer) { free(timer); }
+static void destroy_timer(const SP_Device* device, SP_Timer timer) {
+  free(timer);
+  --objects;
+}
 
 static void start_timer(const SP_Device* device, SP_Stream stream, SP_Timer timer,
                         TF_Status* status) {
