@@ -77,7 +77,8 @@ class ManifestsTest(unittest.TestCase):
       for index in range(len(tasks)):
         out = subprocess.run(
             [os.path.join(BUILD, 'bin', 'leat'), 'launch', '--cluster', cluster_source(), '--',
-             sys.executable, '-c', 'import os; print(os.environ["TF_CONFIG"])'], stdout=subprocess.PIPE, text=True, check=True,
+             sys.executable, '-c', 'import os; print(os.environ["TF_CONFIG"])'],
+            stdout=subprocess.PIPE, text=True, check=True,
             env=dict(os.environ, POD_NAME='%s-%d' % (job, index))).stdout
         self.assertEqual(json.loads(out),
                          {'cluster': addresses, 'task': {'type': job, 'index': index}})
