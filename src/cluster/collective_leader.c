@@ -121,10 +121,9 @@ static leat_string_view_t task_of(leat_string_view_t device) {
 // Names of devices of one task are ordered by their numbers: the longer one has more digits.
 static bool comes_before(leat_string_view_t a, leat_string_view_t b) {
   leat_string_view_t x = task_of(a), y = task_of(b);
-  int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-  if (order == 0 && x.size != y.size) order = x.size < y.size ? -1 : 1;
+  int order = leat_string_view_compare(x, y);
   if (order == 0 && a.size != b.size) order = a.size < b.size ? -1 : 1;
-  if (order == 0) order = memcmp(a.data, b.data, a.size);
+  if (order == 0) order = leat_string_view_compare(a, b);
   return order < 0;
 }
 
