@@ -1,6 +1,18 @@
+// Reads the embeddings of one run's directory for the projector (board/api_projector.c): which
+// there are, their numbers, and the files that belong to them.
+//
+//   projector_config.pbtxt ─▶ names, paths ─┬▶ table of text, or file of floats ─┐
+//   newest checkpoint, or the one named ────┴▶ tensors ──────────────────────────┴▶ rows of floats
+//
 // Checkpoints are read through the library's public functions, which know both versions of them.
 // Nothing is kept between requests: a checkpoint may be replaced at any time, and listing one reads
-// its index alone.
+// its index alone. The configuration comes with the logs, so whoever wrote them chose its paths;
+// resolve refuses those that lead out of the directory before any file is opened, though a symbolic
+// link is followed. The size of a file, the number of tensors in a list, and the numbers of a table
+// or a tensor are limited, since one request must not take all memory. In a list, a table that
+// cannot be read has no shape and a checkpoint that cannot be opened adds nothing, so the rest can
+// still be shown; the reason comes when the embedding itself is asked for. All numbers become
+// floats, whatever their type was, because the projector takes no others.
 #include "board/embeddings.h"
 
 #include <math.h>
@@ -334,6 +346,10 @@ static leat_status_t read_floats(leat_string_view_t bytes, const leat_pb_embeddi
                                  size_t row_limit, leat_arena_t* arena,
                                  board_matrix_t* out_matrix) {
   size_t rows = info->tensor_shape.items[0], columns = info->tensor_shape.items[1];
+  if (columns && rows > BOARD_EMBEDDING_FLOATS / columns) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "the configuration states more than 2^26 numbers");
+  }
   if (bytes.size != rows * columns * sizeof(float)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "the file has %zu bytes, must have %zu",
                             bytes.size, rows * columns * sizeof(float));

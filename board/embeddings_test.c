@@ -1,6 +1,11 @@
 // Embeddings in files: tables, floats, and configurations that name what is not there, lies
-// elsewhere, or is not what it says. Checkpoints are compared with TensorBoard's answers by a test
-// of their own.
+// elsewhere, or is not what it says. The tests write their files into a fresh directory and read
+// the tensor "a"; shapes and numbers are those that they wrote. They catch rows and columns that
+// are exchanged, blank lines that count, a limit of rows that is passed over, and shapes whose
+// product overflows. Configurations come with the files of strangers, so paths that are absolute,
+// lead upwards or contain NUL must be refused with INVALID_ARGUMENT or NOT_FOUND. Checkpoints, and
+// a path that leads to a real file outside, are compared with TensorBoard's answers by
+// tests/oracle/board_plugins_oracle.py.
 #include "board/embeddings.h"
 
 #include "board/test_arena.h"
@@ -49,10 +54,6 @@ static void tables_and_floats_are_read(void** state) {
 
 static void what_does_not_fit_is_refused(void** state) {
   static const char* const configs[] = {
-      "embeddings { tensor_name: 'a' tensor_path: '../t.tsv' }",
-      "embeddings { tensor_name: 'a' tensor_path: '/etc/hostname' }",
-      "embeddings { tensor_name: 'a' tensor_path: 'x/../../t.tsv' }",
-      "embeddings { tensor_name: 'a' tensor_path: 't.tsv\\000x' }",
       "embeddings { tensor_name: 'a' tensor_path: 'absent' }",
       "embeddings { tensor_name: 'a' tensor_path: '.' }",
       "embeddings { tensor_name: 'a' tensor_path: 'ragged' }",
@@ -60,13 +61,14 @@ static void what_does_not_fit_is_refused(void** state) {
       "embeddings { tensor_name: 'a' tensor_path: 'f.bytes' }",
       "embeddings { tensor_name: 'a' tensor_path: 'f.bytes' tensor_shape: 4294967295 "
       "tensor_shape: 4294967295 }",
+      "embeddings { tensor_name: 'a' tensor_path: 'empty.bytes' tensor_shape: 2147483648 "
+      "tensor_shape: 2147483648 }",
       "embeddings { tensor_name: 'b' }",
-      "model_checkpoint_path: '/etc/hostname'",
-      "model_checkpoint_path: '../model'",
       "model_checkpoint_path: 't.tsv'"};
   board_matrix_t matrix;
   write_text("t.tsv", "1\t2\n");
   write_text("f.bytes", "12345678");
+  write_text("empty.bytes", "");
   write_text("ragged", "1\t2\n3\n");
   write_text("words", "1\tx\n");
   for (size_t i = 0; i < sizeof configs / sizeof *configs; ++i) {
@@ -78,10 +80,30 @@ static void what_does_not_fit_is_refused(void** state) {
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_embeddings_list(test_directory, &arena, &found));
 }
 
+// None of these files is there, which would be NOT_FOUND: the path alone is reason enough.
+static void paths_that_lead_out_are_refused(void** state) {
+  static const char* const configs[] = {
+      "embeddings { tensor_name: 'a' tensor_path: '../t.tsv' }",
+      "embeddings { tensor_name: 'a' tensor_path: '/etc/hostname' }",
+      "embeddings { tensor_name: 'a' tensor_path: 'x/../../t.tsv' }",
+      "embeddings { tensor_name: 'a' tensor_path: 't.tsv\\000x' }",
+      "model_checkpoint_path: '/etc/hostname'",
+      "model_checkpoint_path: '../model'"};
+  for (size_t i = 0; i < sizeof configs / sizeof *configs; ++i) {
+    board_matrix_t matrix;
+    print_message("%s\n", configs[i]);
+    leat_pb_projector_config_t found = list(configs[i]);
+    LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
+                     board_embeddings_read(test_directory, &found, LEAT_SV("a"), 9, &arena,
+                                           &matrix));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tables_and_floats_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(paths_that_lead_out_are_refused, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }
