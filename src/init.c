@@ -161,9 +161,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/span.c: writer_of_thread, leat_span_name_of_thread
 //     spans of this thread that are not in the recording yet; the kernel that runs on it
 //     the first span of a thread | thread; copied under recorder.mutex | thread, by recorder.key
-//   base/posix/host_posix.c: has_come
-//     whether a signal that is noted has come
-//     leat_host_note_signal | a handler's own type | process
+//   base/posix/host_posix.c: has_come, former
+//     whether a signal that is noted has come, and what it did before
+//     leat_host_note_signal | a handler's own type; by one caller at a time | process
 //   trace/flight.c: flight
 //     the flight recorder: what is written when, and how long the last steps took
 //     leat_flight_start | its mutex | leat_flight_stop

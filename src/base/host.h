@@ -20,7 +20,7 @@ int leat_host_unused_port(void);
 bool leat_host_process_is_alive(int64_t id);
 
 // Has the signal |number| noted from now on, in place of what it did; or, with |notes| false, do
-// that again. False where there is no such signal.
+// that again. One signal at a time. False where there is no such signal, or it cannot be handled.
 bool leat_host_note_signal(int number, bool notes);
 // Whether one has come since the last call.
 bool leat_host_take_signal(void);

@@ -242,13 +242,15 @@ static leat_status_t begin(flight_t* f, const leat_flight_options_t* options) {
   reset(f, options);
   leat_status_t status = leat_ok_status();
   leat_host_take_signal();
-  if (options->signal && !leat_host_note_signal(options->signal, true)) {
+  const bool notes = options->signal && leat_host_note_signal(options->signal, true);
+  if (options->signal && !notes) {
     status = leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Starting a flight recorder failed: signal is %d, must be one that a "
                               "process can handle", options->signal);
   }
   if (!status) status = leat_thread_start("leat-flight", write_files, f, &f->thread);
   if (status) {
+    if (notes) leat_host_note_signal(options->signal, false);
     leat_recording_t* recording = NULL;
     leat_status_free(leat_recording_stop(&recording));
     leat_recording_free(recording);

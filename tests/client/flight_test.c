@@ -1,6 +1,12 @@
 // The flight recorder of leat/trace.h, through sessions: what a file is written for, what is in it,
-// and what is not. Steps are made slow by a queue that another thread fills when it is told to, so
-// that how slow a step is does not depend on the machine.
+// and what is not. Files are written as JSON, and the tests count the steps and kernels in their
+// text, whose numbers follow from how many steps they ran and asked to keep. The slow step waits a
+// fifth of a second at a queue that another thread fills, which is far more than 20 times the
+// median of the steps before it. That steps are compared with others of their own signature is
+// tested by telling the recorder of steps with made times. The tests catch a file that nobody asked
+// for or that is one too many, more or fewer steps than were asked for, and medians that two
+// signatures share. Wrong options must be named with their value, and must leave no recording
+// behind.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,13 +80,39 @@ static void what_is_asked_for_is_written(void** state) {
   remove_files();
 }
 
-// Nothing happens, so nothing is written; nor is it where nobody asks for failures.
+static TF_Operation* finish(TF_OperationDescription* description) {
+  TF_Operation* operation = TF_FinishOperation(description, kit.status);
+  kit_expect(kit.status, TF_OK);
+  return operation;
+}
+
+// A variable that nobody sets, whose reading fails.
+static TF_Output build_uninitialized(void) {
+  TF_OperationDescription* variable = TF_NewOperation(kit.graph, "VariableV2", "never_set");
+  const int64_t dims[] = {2};
+  TF_SetAttrType(variable, "dtype", TF_FLOAT);
+  TF_SetAttrShape(variable, "shape", dims, 1);
+  TF_Output never = {finish(variable), 0};
+  TF_OperationDescription* read = TF_NewOperation(kit.graph, "Identity", "read_never");
+  TF_AddInput(read, never);
+  return (TF_Output){finish(read), 0};
+}
+
+static void run_failing(TF_Output uninitialized) {
+  TF_Tensor* value = NULL;
+  TF_SessionRun(kit.session, NULL, NULL, NULL, 0, &uninitialized, &value, 1, NULL, 0, NULL,
+                kit.status);
+  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+}
+
+// No step is slow, and nobody asks for failures.
 static void nothing_is_written_unasked(void** state) {
   leat_trace_flight_options_t wanted = options();
-  TF_Output softmax = build_softmax();
+  TF_Output softmax = build_softmax(), uninitialized = build_uninitialized();
   wanted.slow_factor = 1e9;
   start(&wanted);
   run_steps(softmax, STEPS);
+  run_failing(uninitialized);
   leat_trace_start(0, kit.status);
   kit_expect(kit.status, TF_FAILED_PRECONDITION);
   leat_trace_flight_start(&wanted, kit.status);
@@ -107,12 +139,6 @@ static void feed_late(void* data) {
   TF_SessionRun(feeder->session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, status);
   assert_int_equal(TF_GetCode(status), TF_OK);
   TF_DeleteStatus(status);
-}
-
-static TF_Operation* finish(TF_OperationDescription* description) {
-  TF_Operation* operation = TF_FinishOperation(description, kit.status);
-  kit_expect(kit.status, TF_OK);
-  return operation;
 }
 
 // A queue of floats with an op that puts one in and an output that takes one out.
@@ -185,32 +211,26 @@ static void signatures_that_take_turns_are_judged(void** state) {
 // The step reads a variable that has no value.
 static void a_failure_is_written(void** state) {
   leat_trace_flight_options_t wanted = options();
-  TF_Output softmax = build_softmax();
-  TF_Output uninitialized = {0};
+  TF_Output softmax = build_softmax(), uninitialized = build_uninitialized();
   run_steps(softmax, 1);
   wanted.on_failure = 1;
-  TF_OperationDescription* variable = TF_NewOperation(kit.graph, "VariableV2", "never_set");
-  const int64_t dims[] = {2};
-  TF_SetAttrType(variable, "dtype", TF_FLOAT);
-  TF_SetAttrShape(variable, "shape", dims, 1);
-  TF_Output never = {finish(variable), 0};
-  TF_OperationDescription* read = TF_NewOperation(kit.graph, "Identity", "read_never");
-  TF_AddInput(read, never);
-  uninitialized = (TF_Output){finish(read), 0};
   start(&wanted);
   run_steps(softmax, STEPS);
-  TF_Tensor* value = NULL;
-  TF_SessionRun(kit.session, NULL, NULL, NULL, 0, &uninitialized, &value, 1, NULL, 0, NULL,
-                kit.status);
-  kit_expect(kit.status, TF_FAILED_PRECONDITION);
+  run_failing(uninitialized);
   stop();
   assert_int_equal(steps_of("flight-1.json"), STEPS + 1);
   remove_files();
 }
 
+static volatile sig_atomic_t handled;
+
+static void handle(int number) { handled = number; }
+
+// The program's own handler of the signal is the recorder's for a while only.
 static void a_signal_has_the_end_written(void** state) {
   leat_trace_flight_options_t wanted = options();
   TF_Output softmax = build_softmax();
+  signal(SIGUSR2, handle);
   wanted.signal = SIGUSR2;
   wanted.steps = 3;
   run_steps(softmax, 1);
@@ -219,6 +239,10 @@ static void a_signal_has_the_end_written(void** state) {
   assert_int_equal(raise(SIGUSR2), 0);
   stop();
   assert_int_equal(steps_of("flight-1.json"), 3);
+  assert_int_equal(handled, 0);
+  assert_int_equal(raise(SIGUSR2), 0);
+  assert_int_equal(handled, SIGUSR2);
+  signal(SIGUSR2, SIG_DFL);
   remove_files();
 }
 

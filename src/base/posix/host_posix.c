@@ -1,5 +1,18 @@
-// The host's name and processes, as the system gives them, the registers that it grants on demand,
-// and the environment, as far as the program may trust it.
+// The part of base/host.h that a system has to answer: the host's name, the number of this process
+// and whether another one lives, a free port, a signal that is noted, permission for the registers
+// of the matrix unit, and the environment, as far as the program may trust it. The rest of the
+// library may include hardly any header of the system (the law "os" of dev/check), so a port to
+// another system is mostly a rewrite of this folder.
+//
+// No function here returns a status, because each has an answer for the case that the system gives
+// none: a host without a name is called "localhost", a port that cannot be had is 0, and a process
+// that belongs to somebody else counts as alive. base/file_temporary.c needs the last of these,
+// since it removes files of writers that are dead, and must not remove one that another user is
+// writing. The handler of a signal only sets a flag, which is all that a handler may safely do, and
+// one flag serves all signals; the flight recorder's thread polls it (trace/flight.c). Variables
+// that choose what the program loads, writes or connects to are read by
+// leat_environment_get_trusted, which gives nothing in a program that has more rights than its
+// user.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
@@ -66,11 +79,13 @@ const char* leat_environment_get_trusted(const char* name) {
 
 static volatile sig_atomic_t has_come;
 
+static struct sigaction former;  // what the noted signal did before
+
 static void note(int number) { has_come = 1; }
 
 bool leat_host_note_signal(int number, bool notes) {
-  struct sigaction action = {.sa_handler = notes ? note : SIG_DFL, .sa_flags = SA_RESTART};
-  return sigaction(number, &action, NULL) == 0;
+  const struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+  return notes ? sigaction(number, &action, &former) == 0 : sigaction(number, &former, NULL) == 0;
 }
 
 bool leat_host_take_signal(void) {
