@@ -1,6 +1,20 @@
 // What leat diff says: how much is equal, the first tensor that differs with its largest
-// difference, and the operations around it, each with how it compares. As a picture these are a
-// graph of their own, drawn with the first one marked.
+// difference, and the operations around it, each with how it compares. tools/diff.c calls the three
+// forms of the report after the last step that it compares: lines for people, one JSON object for
+// programs, and a picture as SVG. Nothing is run or compared here; every answer stands in |diff|.
+//
+// The first tensor that differs matters most, because values are compared in the order in which
+// they are computed, so that what differs behind it may only follow from it. Where all that its
+// operation reads compares as equal, the fault is in the operation itself, hence the neighbours in
+// the report. As a picture the operations around the first one are a graph of their own, in which
+// it is marked:
+//
+//   first ─▶ what it reads, what reads it, AROUND times ─▶ GraphDef ─▶ picture.h ─▶ SVG
+//
+// Readers outside the step are left out, since they have no values. The public C API, which is all
+// that tools use, makes a NodeDef of an operation but no GraphDef of some, so write_graph puts the
+// NodeDefs behind one another with their tags and sizes. Lists and pictures end after a fixed
+// number of operations, because a variable may have thousands of readers.
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,8 +250,9 @@ int diff_draw(const diff_t* diff, const char* path) {
   char* bytes = NULL;
   size_t size = 0;
   FILE* memory = open_memstream(&bytes, &size);
-  bool is_written = memory && write_graph(memory, &around, diff->a.status);
-  if (memory) fclose(memory);
+  if (!memory) return complain("no memory for the picture");
+  bool is_written = write_graph(memory, &around, diff->a.status);
+  fclose(memory);
   char* svg = NULL;
   if (is_written) {
     TF_Buffer graph = {.data = bytes, .length = size};

@@ -1,4 +1,15 @@
-// Compares two tensors element by element.
+// Compares two tensors element by element for `leat diff`: tools/diff.c calls difference_between,
+// and tools/diff_report.c prints the element that differs most and its place. Type and shape come
+// first; where one of them differs, no element is looked at.
+//
+// Numbers are compared as doubles. They are equal within a tolerance that grows with the larger of
+// their magnitudes; unless the caller states it, it follows from the type, because what is rounding
+// in float would be a fault in double. Elements with the same bits are equal before any arithmetic,
+// which covers infinities and NaN as well. Integers, booleans and strings must be the same. Two
+// integers of 64 bits that differ may round to the same double, so their distance is at least 1.
+// |largest| and |place| tell of the largest distance at all, even one within the tolerance (of
+// strings, |place| is the first that differs), whereas |count| counts the elements beyond it; thus
+// a report can say how near equal tensors come to differing.
 #include "difference.h"
 
 #include <math.h>
@@ -16,22 +27,32 @@ static tolerance_t tolerance_of(const element_type_t* type, tolerance_t given) {
       .absolute = is_exact ? 0 : given.absolute < 0 ? usual / 100 : given.absolute};
 }
 
+// The distance of two numbers, and the larger of their magnitudes. NaN is no distance from NaN, nor
+// an infinity from itself; their magnitudes would hide another part of the element, and are 0.
+static double number_distance(double x, double y, double* out_magnitude) {
+  *out_magnitude = 0;
+  if (x == y || (isnan(x) && isnan(y))) {
+    if (isfinite(x)) *out_magnitude = fabs(x);
+    return 0;
+  }
+  *out_magnitude = fmax(fabs(x), fabs(y));
+  return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+}
+
 // The distance of two elements, and the larger of their magnitudes.
 static double distance(const element_type_t* type, const void* a, const void* b,
                        double* out_magnitude) {
   if (!memcmp(a, b, (size_t)type->size)) return *out_magnitude = 0;
-  double x = element_real(type, a), y = element_real(type, b);
-  if (type->kind == 'c') {
-    double p = element_imaginary(type, a), q = element_imaginary(type, b);
-    double far = hypot(x - y, p - q);
-    *out_magnitude = fmax(hypot(x, p), hypot(y, q));
-    return isnan(far) ? INFINITY : far;
-  }
-  *out_magnitude = fmax(fabs(x), fabs(y));
+  const double far =
+      number_distance(element_real(type, a), element_real(type, b), out_magnitude);
   // Integers that differ may be the same double.
-  if (type->kind == 'i' || type->kind == 'u') return fmax(fabs(x - y), 1);
-  if (x == y || (isnan(x) && isnan(y))) return 0;
-  return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+  if (type->kind == 'i' || type->kind == 'u') return fmax(far, 1);
+  if (type->kind != 'c') return far;
+  double imaginary;
+  const double farther =
+      number_distance(element_imaginary(type, a), element_imaginary(type, b), &imaginary);
+  *out_magnitude = hypot(*out_magnitude, imaginary);
+  return hypot(far, farther);
 }
 
 static bool is_same_string(const TF_TString* a, const TF_TString* b) {

@@ -1,5 +1,15 @@
-// Finds operations and outputs by name. For a name that does not exist, the complaint suggests the
-// name with the smallest edit distance.
+// Finds operations and outputs of a graph by the names that a user types, for the subcommands run,
+// diff, place, simulate and convert. NAME stands for output 0 of an operation and NAME:NUMBER for
+// any output; the last colon of the text decides. Whatever fails has been told on stderr when a
+// function returns, so the caller need not.
+//
+// For a name that does not exist, the complaint suggests the name with the smallest edit distance,
+// which tells somebody who has misspelt it what to type. The distance must be below 2 plus half of
+// the length of what was typed, since a name that shares little with it would mislead. The nearest
+// name is found by comparing the text with every operation of the graph. Each comparison needs one
+// row of the usual table, which is of fixed size and lies on the stack, and is skipped where the
+// lengths alone are too far apart or a name is longer than MAX_NAME. That cost is paid only on the
+// way to an error.
 #include "endpoint.h"
 
 #include <stdlib.h>

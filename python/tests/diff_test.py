@@ -125,6 +125,9 @@ class DiffTest(unittest.TestCase):
         ([True], [False], 'value'), ([float('nan')], [0.0], 'value'),
         ([float('inf')], [-float('inf')], 'value'), ([1 + 2j], [1 + 3j], 'value'),
         ([float('nan'), -0.0], [float('nan'), 0.0], None), ([1.0], [1.00001], None),
+        ([complex(float('inf'), 0.0), complex(float('nan'), 1)],
+         [complex(float('inf'), -0.0), complex(float('nan'), 1.00001)], None),
+        ([complex(float('nan'), 1)], [complex(float('nan'), 2)], 'value'),
         ([1.0], [1.001], 'value')]
     for x, y, kind in cases:
       a, b = (self.graph(name, lambda v=v: tf.constant(v, types.get(type(v[0])), name='v'))
