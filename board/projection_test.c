@@ -1,6 +1,13 @@
 // Projections of points whose arrangement is known: ellipsoids, whose axes are the principal
-// directions, and groups, which t-SNE and UMAP must keep apart. What is degenerate (equal rows, one
-// row, one column, numbers that are not finite) gives points that are finite.
+// directions, and groups, which t-SNE and UMAP must keep apart. The points come from a hash or a
+// formula of their number, so that they are the same in every run. What has an exact answer is
+// compared with it: nearest rows and repelling forces with what all pairs give, shares of variance
+// with the axes' squares, and memberships with the sum that is wanted. For the layouts only
+// properties are tested that any good one has, such as that a point's nearest neighbour is of its
+// own group and that a circle keeps its order. The tests catch directions that are not the axes,
+// trees that leave points out or count them twice, columns behind the last full vector that do not
+// count, and a UMAP that differs from call to call. What is degenerate (equal rows, one row, one
+// column, numbers that are not finite) gives points that are finite.
 #include "board/projection.h"
 
 #include <math.h>
@@ -103,8 +110,8 @@ static void too_many_rows_are_refused(void** state) {
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT, board_project_umap(&matrix, 2, 10, &arena, &points));
 }
 
-// Rows along a circle come out as a closed curve in their order, whatever its form: the two nearest
-// of a point are those before and behind it, for nearly all points.
+// Rows along a circle come out as a closed curve in their order, whatever its form: the six nearest
+// of a point are among the six before and the six behind it, for nearly all points.
 static void a_circle_keeps_its_order(void** state) {
   board_matrix_t matrix = make(300, 3);
   float* points;

@@ -1,6 +1,11 @@
 // Clocks whose offset and drift are known: exchanges with them are made from seeds, with ways of
 // random lengths there and back, and the fit must find the relation to within what the quickest
-// exchanges allow.
+// exchanges allow. No real clock takes part, so every run has the same numbers. A way takes 50 to
+// 54 microseconds, and one in five is held up by as much as 2 milliseconds. The midpoint of an
+// exchange that was not held up is off by 2 microseconds at most, and the fit may err by twice as
+// much, at any time of a recording of 20 seconds. A fit that trusts slow exchanges, has the wrong
+// sign of a drift, or loses digits of offsets of hours exceeds that. Clocks without a drift must be
+// given none, whether the recording is too short or its exchanges are noisy.
 #include "trace/clock_fit.h"
 
 #include <stdlib.h>
@@ -68,8 +73,7 @@ static void offset_and_drift_are_found(void** state) {
 // Within less than a second noise would pass for a drift.
 static void a_short_recording_has_no_drift(void** state) {
   static leat_clock_exchange_t exchanges[BATCH * BATCHES];
-  const size_t count = make(3, 1000000, 0, 1000, exchanges);
-  assert_true(count >= 3 * BATCH);
+  make(3, 1000000, 0, 1000, exchanges);
   const leat_clock_relation_t relation = leat_clock_fit(exchanges, 3 * BATCH, BATCH);
   assert_true(relation.drift == 0);
   assert_true(error_at(&relation, INT64_C(7001000000), 1000000, 0) < LEAST_NS);
