@@ -1,6 +1,18 @@
-// Groups of sessions (board/session_groups.h) as TensorBoard's plugin hparams answers: as JSON with
-// all that is known of each session, and as tables to download, in CSV, JSON or LaTeX, with a
-// column for each hyper-parameter and each metric of the experiment.
+// Groups of sessions (board/session_groups.h) as TensorBoard's plugin hparams answers them, at two
+// addresses that board/api.c routes here: session_groups gives JSON with all that is known of each
+// session, download_data a table in CSV, JSON or LaTeX with a column for each hyper-parameter and
+// each metric of the experiment.
+//
+//   request (JSON) ─▶ sessions, experiment ─▶ groups, sorted ─▶ those from begin to end ─▶ text
+//                     board/hparams.c         session_groups.c
+//
+// Both answers begin with make_answer, so that a table which is downloaded has the rows that the
+// page shows for the same request, in the same order. All of it is made anew for each request, in
+// the request's arena, because runs grow while they are looked at. A row of a table is a walk over
+// the columns of the experiment that the request wants to see. cell_of finds the value of a cell,
+// and one function for each form prints it, so headings and missing values are decided in one
+// place. Details such as "True" and "nan" in CSV, or three digits in LaTeX, are TensorBoard's,
+// because an answer of its API must equal its own (board/api.h).
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,11 @@
 // Recordings as the page asks for them: a small recording is written into the log directory, and
-// each address is asked for it and for what it does not have.
+// each address is asked for it and for what it does not have. Requests go to the API without a
+// socket (test_scene.h), and the binary windows are decoded here by the layout that api_traces.c
+// states. The recording is made span by span (trace/test_recording.h) with times that can be summed
+// up by hand, so that medians, totals, the delay of a lock and the items of a window are known. The
+// tests catch slices in the wrong lane or pixel, windows whose borders count twice or not at all,
+// and a recording that is kept after its file has changed. Links and files that are no recordings
+// must not be listed, and names that lead out of the directory must not be read.
 #include <unistd.h>
 
 #include "base/checked.h"

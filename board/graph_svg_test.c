@@ -1,5 +1,11 @@
-// The drawing of a graph as an SVG: what is open and marked, where levels lie, and names and bytes
-// that an XML text cannot hold as they are.
+// The drawing of a graph as an SVG (board_graph_svg), for graphs of a few nodes that the tests
+// encode as GraphDef. The text is searched for parts that the drawing must or must not have: which
+// scopes are closed and how many nodes they hold, which are open, and which nodes are marked. One
+// test reads the coordinates and checks that the level of an open box lies within it, below its
+// heading of 30 pixels. Names with markup, quotes and control characters must come out as
+// references or marks, since a name that is copied as it is would break the XML or run as a script
+// in a browser. The expected parts are written by hand from the rules of XML and of graph_svg.h.
+// Bytes that are no GraphDef must give a message, and an empty graph a drawing.
 #include "board/graph_svg.h"
 
 #include <stdio.h>

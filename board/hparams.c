@@ -1,6 +1,18 @@
-// What the plugin hparams wrote stands in the metadata of three tags without a value worth
-// reading. A message that does not decode counts as absent, because one broken run must not hide
-// the others. Names and messages are copied into the arena under the lock of their run.
+// Reads the sessions, their metrics and the experiment out of the runs of a log directory, for
+// board/api_hparams.c and board/api_session_groups.c. What the plugin hparams wrote stands in the
+// metadata of three tags without a value worth reading.
+//
+//   runs by name ─▶ read_run: a session where there is a start, and the first experiment
+//                ─▶ read_metrics: the newest scalars, to the nearest session at or above the run
+//                ─▶ board_hparams_experiment: what was written, or what the sessions have
+//
+// A message that does not decode counts as absent, because one broken run must not hide the others.
+// Names and messages are copied into the arena under the lock of their run, since the run may grow,
+// or be read again from its beginning, as soon as the lock is free. No two locks are held at once,
+// so runs may be some moments apart. Where no program wrote an experiment, one is made of the
+// values that the sessions have: each hyper-parameter gets a type, and the range or the list of its
+// values. Maps find a hyper-parameter by its name and a value among those seen, since comparing
+// each with each would take long where sessions are many.
 #include "board/hparams.h"
 
 #include <math.h>

@@ -1,3 +1,17 @@
+// Splits and decodes the query of a URL for the board's HTTP server. board/http.c parses the URL of
+// each request once and adds the fields of a posted form by board_query_add; the files board/api*.c
+// and board/graph_source.c then ask for parameters by board_query_get.
+//
+//   run=a%2Fb&tag=x+y&wide   ─▶   run: "a/b"   tag: "x y"   wide: ""
+//
+// The text is split at '&' and '=' before anything is decoded, so an encoded separator stays within
+// its value. Every name and value of the result is a copy in the request's arena, which frees all
+// of them at once when the request has been answered. A piece of an arena cannot grow, so the list
+// of parameters moves to twice the room whenever it is full; the lists that it leaves behind are
+// together smaller than itself. Whoever can reach the port writes this text: an escape that is
+// malformed stands for itself and is no error, and after PARAMETER_LIMIT parameters the rest is
+// dropped and |is_cut| is set, which makes board/api.c refuse the request. board_query_get walks
+// the list, since a handler asks for a few names only.
 #include "board/query.h"
 
 #define PARAMETER_LIMIT 10000  // runs that a page names, above all

@@ -1,7 +1,18 @@
-// t-SNE (van der Maaten and Hinton 2008), with early exaggeration, momentum and gains. Only the
-// nearest rows of a row attract it, three times as many as the perplexity, since the others would
-// hardly do; what repels is summed by Barnes and Hut's tree (van der Maaten 2014), of few rows
-// exactly.
+// t-SNE (van der Maaten and Hinton 2008), with early exaggeration, momentum and gains: it lays out
+// the rows of an embedding in two or three dimensions for the board's projector, so that near rows
+// come to lie near each other. board/api_projector.c is the caller.
+//
+//   rows ─▶ nearest rows ─▶ affinities: they attract ─┐
+//   points ─▶ tree of cells: it repels ───────────────┴▶ slopes ─▶ points, STEPS times
+//
+// Only the nearest rows of a row attract it, three times as many as the perplexity, since the
+// others would hardly do. The affinities of a row are weights whose entropy is the logarithm of the
+// perplexity, found by bisection. What repels is summed by Barnes and Hut's tree (van der Maaten
+// 2014), of few rows exactly. The nearest rows are found by comparing all pairs (board/nearest.c),
+// so their number is limited (board/projection.h). Nothing is drawn at random: the points begin
+// where the principal directions put them, with an offset by the number of their row that parts
+// equal rows, and the number of steps is fixed, so each call gives the same points. All memory
+// comes from the request's arena.
 #include <math.h>
 #include <string.h>
 

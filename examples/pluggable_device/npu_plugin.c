@@ -7,11 +7,11 @@
 //   TF_InitKernel     kernels for NPU
 //   TF_InitProfiler   when which kernel ran
 //
-// For the test, the environment variable NPU_FAIL names a function that fails whenever it is called:
-// "allocate", "create_stream", "memcpy_htod", "memcpy_dtoh", "record_event", "copy" (a copy that
-// fails when it runs), "event" (an event that says that it failed) or "struct_size" (a struct that
-// says that it is empty). With NPU_SLOW kernels take long and copies do not. NPU_PLAIN asks the
-// library to keep no memory. npu_objects() tells what the library has not given back.
+// The rest is for the test. The environment variable NPU_FAIL names a function that fails whenever
+// it is called: "allocate", "create_stream", "memcpy_htod", "memcpy_dtoh", "record_event", "copy"
+// (a copy that fails when it runs), "event" (an event that says that it failed) or "struct_size" (a
+// struct that says that it is empty). With NPU_SLOW kernels take long and copies do not. NPU_PLAIN
+// asks the library to keep no memory. npu_objects() tells what the library has not given back.
 #include <stdatomic.h>
 #include <stdio.h>
 

@@ -1,5 +1,21 @@
-// A round of a collective and its members: who they are and whether they fit together. What happens
-// when they are all there is in kernel/collective.c.
+// A round of a collective and its members: the structs that the sources of the exchange share,
+// which are kernel/collective.c (rounds within the process), collective_round.c (who takes part,
+// and whether they fit together), collective_remote.c (chunks of other processes) and
+// collective_timer.c (deadlines). Everybody else includes kernel/collective.h, and the cluster,
+// whose wire leads to members in other processes, kernel/collective_wire.h. A round is one
+// collective of one step: kernels with the same step, group and instance, and in a loop the same
+// frame and iteration, are its members.
+//
+//   leat_collectives_t ─┬▶ rounds ─┬▶ members ─▶ program: chains of hops
+//                       │          └▶ hops that wait for their other half, by tag
+//                       └▶ members with a deadline, requests for an all-to-all, ended steps
+//
+// The mutex of leat_collectives_t guards all lists and counters; a chain that is running belongs to
+// its thread. A member lives until nothing of it is |pending|, and a round until its last member
+// has left, or with a wire perhaps until its step is over, since another process may still ask.
+// Ending a kernel, answering a request and cancelling a fetch run code outside of these sources,
+// which may come back here, so a change under the mutex only notes them in a leat_aftermath_t;
+// whoever made the change calls leat_aftermath_do when the mutex is free.
 #ifndef LEAT_KERNEL_COLLECTIVE_ROUND_H_
 #define LEAT_KERNEL_COLLECTIVE_ROUND_H_
 

@@ -1,5 +1,19 @@
-// The work of a hop on its chunk: copies, merges, quotients. The loops over elements are those of
-// device/cpu/combine.h.
+// A member of a collective runs chains of hops (kernel/collective_program.h); this is the work of
+// one hop on its chunk: copies, merges, quotients. kernel/collective.c calls leat_collective_work
+// when both halves of an exchange are in this process and for hops that need no other half,
+// kernel/collective_remote.c when bytes have come from another process. The mutex of the rounds is
+// free meanwhile: until a hop is settled, its chain and the offer that it takes are in no table, so
+// nobody else finds them. The loops over elements are those of device/cpu/combine.h, which write
+// into their first operand (+ stands for any merge):
+//
+//   MERGE         chunk = chunk + peer's      in place
+//   MERGE_BEHIND  chunk = peer's + chunk      in a block on the stack, which is copied back
+//
+// Both orders exist because all members must end with the same bits, so both members of a pair
+// merge in the order of their ranks. A comparison drops a NaN in its second operand, therefore
+// minimum and maximum copy these NaNs afterwards; whether a NaN survives would else depend on who
+// holds it. The quotient has two runs of elements as operands too, so an array on the stack is
+// filled with the group's size once for each chunk and used again and again.
 #include "base/checked.h"
 #include "device/cpu/half.h"
 #include "kernel/collective_program.h"

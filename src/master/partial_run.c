@@ -255,8 +255,9 @@ leat_status_t leat_partial_run_feed(leat_partial_run_t* run, int feed, const lea
 // A leat_cancel_fn_t: the client's call was cancelled.
 static void abort_for_caller(void* data) {
   leat_partial_run_t* run = data;
-  leat_compiled_abort_step(run->compiled, run->step_id,
-                           leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled"));
+  leat_compiled_abort_step(
+      run->compiled, run->step_id,
+      leat_make_status(LEAT_CANCELLED, "Run failed: the caller was cancelled"));
 }
 
 // Waits for |answer| to a receive of the run's step. Aborting the step answers it too.

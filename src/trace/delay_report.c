@@ -1,4 +1,18 @@
-// Sentences about delays, and the report of `leat trace --report`.
+// Tells people what the delay finder (trace/delay.h) has found: one sentence for a delay, and the
+// report of `leat trace --report`. board/trace_report.c prints the report for the tool, and
+// board/api_traces.c sends the sentences and the names of the causes to the page. A sentence is put
+// together of fixed texts from a table with a row for each cause; a cause that has more to say than
+// that has a case in the switch besides:
+//
+//   Conv2D 'conv1' │ waited │ 3.10 ms │ for a lock that │ thread 7 (pool) held
+//   kernel           before   time      behind            the cause's own case
+//
+// The report is about the main group of steps, the one that took the most time. It says what a step
+// of the group would gain on average without each delay, and why the slowest one took longer than
+// the median. Each list ends after LINES delays, since delay.c gives the largest first. Nothing is
+// measured here; the only count is the number of threads that the steps ran on, which stops at
+// MAX_COUNTED. All functions append to a string builder, which keeps a failure until its owner
+// looks, so a sentence needs no status.
 #include <inttypes.h>
 
 #include "trace/delay.h"

@@ -1,5 +1,12 @@
 // A recording made by hand, for tests: spans are added thread by thread in any order, and then
-// written and read back as if a program had been recorded. Times are nanoseconds from 1 on.
+// written and read back as if a program had been recorded. Times are nanoseconds from 1 on. The
+// tests of timelines and delays and those of the board's page use it, since they need recordings
+// whose times and edges they know, and those of a real program depend on the machine. It imitates
+// the recorder: the spans of a thread lie in a chunk in the order of their ends, and the times off
+// a core in a chunk of their own. The files come from the library's own writer, so that a mistake
+// which writer and reader share is not seen by these tests. What a test adds is checked on the way:
+// a span of a thread that is not there, one that ends before it begins, or edges out of order fail
+// it.
 #ifndef LEAT_TRACE_TEST_RECORDING_H_
 #define LEAT_TRACE_TEST_RECORDING_H_
 

@@ -1,8 +1,13 @@
 // Functions of a SavedModel by their path (concrete_function.h). The model is written by hand,
-// since only TensorFlow's Python saves objects: a variable that a signature shares with functions,
+// since leat_saved_model_write saves no objects: a variable that a signature shares with functions,
 // two variables of one name that only the checkpoint's object graph tells apart (its nodes have
 // other numbers than the model's), a table with its functions, an asset, and a function of two
-// traces.
+// traces. The numbers in it (3, 10, 20) are such that each sum tells which variable was read. The
+// tests catch a function that gets another object than it captured, a change that a signature does
+// not see, a table that is made without being filled, and a model that is freed while an op still
+// calls it. Paths that name nothing, no function or several traces, functions that are missing, and
+// an object that needs itself must be refused. Models that TensorFlow saved are compared with its
+// answers by tests/oracle/concrete_function_oracle.py.
 #include <stdio.h>
 #include <string.h>
 

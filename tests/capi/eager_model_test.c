@@ -1,6 +1,11 @@
 // SavedModels for eager execution (experimental/saved_model/public). A small model with a variable
 // is written, y = x * w and x itself as it came, loaded into an eager context, and called through
 // its signature. Two models of one name must not share their variables, and an op keeps its model.
+// The expected values are products of small numbers, which floats hold exactly. The tests catch
+// results in another order than that of their names, a model that is freed while an op still calls
+// it, and metadata that say other names, types or shapes than were written. A folder without a
+// model, tags and signatures that it does not have, and wrong inputs must be refused with NOT_FOUND
+// or INVALID_ARGUMENT.
 #include "capi/eager_kit.h"
 #include "client/model_kit.h"
 #include "leat/saved_model.h"

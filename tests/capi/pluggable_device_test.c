@@ -2,9 +2,9 @@
 // faults when the host touches it and its streams run behind, so that a forgotten copy or wait
 // shows. The numbers are computed by hand. What a plug-in's functions do wrong becomes the status
 // of the session or the step that needed them, and the next one works again: NPU_FAIL names the
-// function. In the end the plug-in must have everything back. All runs a second time with NPU_PLAIN,
-// where the library keeps no memory of the device's. What a plug-in may leave out when it is loaded
-// is tested in platform_test.c.
+// function. In the end the plug-in must have everything back. All runs a second time with
+// NPU_PLAIN, where the library keeps no memory of the device's. What a plug-in may leave out when
+// it is loaded is tested in platform_test.c.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -173,8 +173,8 @@ static void memory_is_limited(void** state) {
     TF_DeviceList* devices = TF_SessionListDevices(session, status);
     assert_int_equal(TF_DeviceListMemoryBytes(devices, 1, status), cases[i].bytes);
     TF_DeleteDeviceList(devices);
-    // Twice as many as there are, then twice as many in pieces that shrink: what is kept of one must
-    // go where another one finds no room.
+    // Twice as many as there are, then twice as many in pieces that shrink: what is kept of one
+    // must go where another one finds no room.
     const int64_t one = 1;
     int32_t count = (int32_t)(cases[i].bytes / 2);
     TF_Tensor* size = kit_tensor(TF_INT32, 1, &one, &count, sizeof count);

@@ -1,7 +1,12 @@
 // What a kernel of a plug-in asks of next_pluggable_device/c_api.h: resources of its own, which
 // live in the session's containers, several variables under their locks, the coordination service,
 // which is not there, and the session's functions and configuration. One op is registered, whose
-// kernel calls the function of the running test.
+// kernel calls the function of the running test. Variables are assigned and read by the library's
+// own ops, so that the test sees what a kernel has done to them from the other side. Counters tell
+// that a resource is made once, however many kernels ask for it, and ended once, with its context.
+// The tests catch locks that are taken twice or not given up, which would hang, a reader's value
+// that changes under it, a refused resource that is ended all the same, and a configuration that is
+// read after its owner has freed it. The expected sums, codes and bytes are worked out by hand.
 #include <string.h>
 
 #include "capi/eager_kit.h"

@@ -1,7 +1,12 @@
 // Variables in kernels of plugins (kernels_experimental.h). Each test registers an op with a kernel
 // that calls one of the functions, and runs it through an eager context or a session on a variable
 // of this library, whose ops then read what has become of it. The functions that a plugin gives
-// count how often they are called, since a device's copies must not be left out.
+// count how often they are called, since a device's copies must not be left out, nor made where an
+// update can be in place. The expected values are sums of small integers, worked out by hand. The
+// tests catch a value that changes after it was read, a failure in a plugin's function that does
+// not reach the step, a variable that is locked twice and hangs, and a temporary one whose name is
+// still taken in the next step. Values of another shape or type must be refused and leave the
+// variable as it was, and so must updates of a variable that was never assigned.
 #include "capi/eager_kit.h"
 #include "capi/plugin_kit.h"
 

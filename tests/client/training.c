@@ -1,3 +1,12 @@
+// The training that tests of supervisors interrupt: tests/client/supervisor_test.c in one process,
+// tests/cluster/supervisor_test.c in a cluster. A 5 x 5 matrix w is fitted by gradient descent with
+// momentum so that tanh(sin(phase + i) w) comes near cos(phase + i), where phase is the sine of the
+// step's number. The expected losses come from plain steps in a session on the same graph
+// (training_reference), in which no supervisor, save or restart takes part. Losses are compared to
+// the bit, since each depends on all updates before it. An update that is lost or made twice, a
+// momentum that is not restored, or a step under another number therefore changes every later loss.
+// The reference also checks that neighbouring losses differ, because a graph that learns nothing
+// would hide such mistakes.
 #include "client/training.h"
 
 #include <math.h>

@@ -1,6 +1,11 @@
 // Recordings of sessions, read back: the edges of the plans that ran, in both executors, and the
 // work of a simulated accelerator's streams, each piece of which must be joined with its launch.
-// What the finder makes of such recordings is tested with made ones (trace/delay_test.c).
+// Each test builds a graph, runs three steps while they are recorded, writes the file as a program
+// would, and reads it as the delay finder does. The expected edges are those of the graph as it was
+// built, which the optimizer is told to leave alone; the first step is not recorded, so that
+// compiling it does not count. The tests catch edges that are missing, turned round or of another
+// graph, kernels without a node, and work on a stream whose launch is on its own row or of another
+// kernel. What the finder makes of such recordings is tested with made ones (trace/delay_test.c).
 #include <string.h>
 
 #include "scratch.h"

@@ -1,4 +1,19 @@
-// leat/cluster.h: events and figures of a server, sources and probes of a cluster.
+// The functions of leat/cluster.h: events and figures of a server, sources and probes of a cluster.
+// Each converts the arguments of the C ABI to those of src/cluster/ and has the work done there.
+// What comes back is text or bytes in a string builder, which leat_capi_buffer_return makes a
+// TF_Buffer of, or NULL and |status| on failure. The programs `leat server`, `leat launch` and
+// `leat doctor` call these functions, and the Python package calls leat_cluster_resolve.
+//
+//   TF_Server ─▶ cluster/server.h          events, Prometheus' text
+//   source    ─▶ cluster/cluster_source.h  ClusterDef, and from that TF_CONFIG
+//   cluster   ─▶ cluster/probe.h           JSON
+//
+// A cluster crosses this boundary as a serialized ClusterDef and never as a struct, so that no
+// layout of ours is part of the ABI. The one struct that crosses it, leat_server_event_t, begins
+// with its size, which tells a caller what it has. Its texts need a NUL where the events of
+// cluster/event.h have views, so pass_on copies them to its stack, and cuts them if they are too
+// long. It runs on the thread on which the event happened, on several at once, and therefore shares
+// nothing.
 #include "leat/cluster.h"
 
 #include <stdio.h>

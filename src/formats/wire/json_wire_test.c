@@ -1,4 +1,11 @@
-// JSON as protocol buffers.
+// JSON turned into the wire form of protocol buffers (json_wire.h), for the message Example, which
+// the op DecodeJSONExample reads, and for the board's requests, which hold google.protobuf.Value.
+// Results are compared byte by byte with literals, which shows a wrong tag, varint, size of a
+// nested message, escape or base64, and a list that comes packed. The bytes of an Example are those
+// that TensorFlow 2.21's DecodeJSONExample gives for the same text. Texts that break JSON's
+// grammar, name unknown fields or do not fit a field's type must be refused with INVALID_ARGUMENT.
+// TensorFlow's op takes two of them, a field that comes twice and a comma before a closing bracket;
+// protobuf's json_format refuses both, as Leat does.
 #include "formats/wire/json_wire.h"
 
 #include <stdlib.h>

@@ -1,5 +1,17 @@
-// The gRPC module's table of functions, and what channels and servers of the C core have in common:
-// their settings and their time.
+// The gRPC module's table of functions, and what channels (client.c) and servers (server.c) of the
+// C core have in common: their settings and their deadlines. cluster/rpc.c opens
+// leat_module_grpc.so when it first needs it and finds the one exported symbol, leat_module_grpc; a
+// static program cannot open a library, so deploy/image/main.c links the module and gives its table
+// to cluster/rpc.c. The C core lies behind this table because the library must start, and work
+// within one process, on a machine that does not have it.
+//
+// Channels and servers begin with the same settings, since both ends of a connection must agree
+// about some of them: a client that pings more often than its server allows loses the connection.
+// The limit of received messages is the first setting, because server.c overwrites that entry where
+// its caller states a limit. A deadline crosses the boundary as the time that is left, since the
+// clocks of Leat and of the C core need not start alike. "Never" has a value of its own on either
+// side. A deadline that has passed becomes the infinite past, because the C core rounds up to a
+// millisecond in which the call might still succeed.
 #include <grpc/support/time.h>
 
 #include "modules/grpc/engine.h"

@@ -1,6 +1,21 @@
-// CPU kernels of collectives whose group is named by its key. Each kernel makes its output first,
-// since chunks arrive in it, and reductions begin with their input in it. A reduction that keeps
-// only a share of the result works in scratch memory, which is released when the kernel ends.
+// CPU kernels of collectives whose group is named by its key, and what communicator_cpu.c shares
+// with them (collective_cpu.h). A kernel reads its group from attributes, or in the second version
+// of an op from the inputs behind its values, prepares its memory, and leaves the rest to
+// kernel/collective.h, which ends it by |done|; no thread waits meanwhile. Each kernel makes its
+// output first, since chunks arrive in it, and reductions begin with their input in it. A reduction
+// that keeps only a share of the result works in scratch memory, which is released when the kernel
+// ends.
+//
+//   reduce          output = input, in place where the buffer allows it
+//   reduce-scatter  scratch = input; the member's share is copied to the output in the end
+//   gather          the input is sent; all inputs arrive in the output, by rank
+//   all-to-all      the input is sent, a row to each member; a row of each arrives in the output
+//   broadcast       the source passes its input on as its output; others have the shape and wait
+//
+// What one member can know is checked here: the size of its group, the shapes of its inputs, and
+// that rows can be shared out. Whether members fit together is found when they meet
+// (kernel/collective_round.c). CollectiveAssignGroupV2 meets nobody; it looks up in which group of
+// an assignment a device is.
 #include "ops/collective/collective_cpu.h"
 
 #include "base/checked.h"

@@ -1,5 +1,21 @@
 // Definitions of the ops that turn dense and sparse tensors into CSR sparse matrices, and back.
-// csr_conversion_cpu.c has the kernels. A matrix is a variant [], whatever its own shape.
+// csr_conversion_cpu.c has the kernels. A matrix is a variant [], whatever its own shape, which is
+// that of a matrix or of a batch of matrices.
+//
+//   SparseTensorToCSRSparseMatrix  indices [n, rank], values [n], shape [rank] -> CSR
+//   DenseToCSRSparseMatrix         dense, indices [n, rank] -> CSR
+//   CSRSparseMatrixToSparseTensor  CSR -> indices [n, rank], values [n], shape [rank]
+//   CSRSparseMatrixToDense         CSR -> dense
+//   CSRSparseMatrixComponents      CSR, index [] -> row pointers, columns, values of one matrix
+//   SparseMatrixNNZ                CSR -> number of entries, [] or [batch]
+//
+// The shape of a matrix is not that of the tensor which holds it. Value functions of the first two
+// ops therefore tell inference what the variant stands for, and the shape functions of the others
+// read that (csr_shape.h); where a variant comes from elsewhere, their outputs have unknown sizes.
+// Gradients of conversions are the conversions in the other direction. That of a dense input is 0
+// wherever the matrix took no element, and that of a matrix has its entries and no others, for
+// which elements of a dense gradient are gathered. ops/families.c names the table for the registry
+// of ops.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/csr/csr_shape.h"

@@ -1,5 +1,19 @@
-// Sparse matrices in compressed rows: their box, made and opened, and transposition, which several
-// kernels need.
+// Sparse matrices in compressed rows: makes and opens the boxes that hold them in variants
+// (csr_matrix_cpu.h has their layout), transposes them, and reads and writes single numbers. The
+// kernels of this folder are the only callers. Nobody else makes such a box, since its variant can
+// neither be encoded nor decoded (kernel/boxed_tensors.c), so kernels rely on pointers and columns
+// without checking them again. The tensors in a box have buffers of their own and none of the step,
+// because a variant may outlive its step. Row pointers have 32 bits, so leat_csr_check_dims and
+// leat_csr_matrix_create refuse what would need more.
+//
+// Transposition needs no sort and takes time in proportion to the entries, rows and columns. The
+// pointers of the result serve as counters meanwhile:
+//
+//   entries of each column ─▶ running sums: where the next entry goes ─▶ moved by one row: pointers
+//
+// Entries are placed in the order of the old rows, so the new rows come out sorted, whatever the
+// order was before. Numbers pass through a pair of doubles, so that one loop serves float, double
+// and both complex types; a float becomes a double and a float again without loss.
 #include "ops/csr/csr_matrix_cpu.h"
 
 #include <stdlib.h>

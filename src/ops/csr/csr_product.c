@@ -1,9 +1,19 @@
-// Definitions of products and transposition of CSR sparse matrices. csr_product_cpu.c has the
-// kernels.
+// Definitions of products and transposition of CSR sparse matrices: their rows, shapes and
+// gradients. csr_product_cpu.c has the kernels.
 //
 //   SparseMatrixMatMul        CSR a, dense b -> dense
 //   SparseMatrixSparseMatMul  CSR a, CSR b -> CSR
 //   SparseMatrixTranspose     CSR -> CSR
+//
+// An operand of a product may be taken transposed or adjoint, but not both. A sparse result is a
+// scalar variant, whatever the matrix in it, so its shape and type are told by value functions as
+// what the variant stands for (csr_shape.h); a chain of these ops thus has known shapes. The
+// gradient of a sparse operand has the entries of that operand and no others, since it stores no
+// other numbers that training could change. For a dense b each entry of the gradient is the product
+// of a row of dy and a row of b, which are gathered, so the dense product with all entries is never
+// made. For two sparse operands the product is computed whole and then pruned. Gradients are built
+// of ordinary nodes (graph/gradient.h), so they need no kernels of their own. ops/families.c names
+// the table for the registry of ops.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/csr/csr_shape.h"
@@ -122,7 +132,7 @@ static leat_status_t dense_product_gradient(leat_gradient_t* g) {
                           leat_build(b, "SparseTensorToCSRSparseMatrix",
                                      LEAT_INPUTS(indices, da, shape), LEAT_NO_ATTRS));
 
-  // The conjugate of A, for a transposed operand, is that of the conjugate of A conj(G).
+  // A transposed operand needs conj(A) G, which is conj(A conj(G)).
   if (transpose_a) dy = conjugate(b, dy);
   leat_output_t db = leat_build(
       b, "SparseMatrixMatMul", LEAT_INPUTS(a, dy),

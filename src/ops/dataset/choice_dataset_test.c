@@ -1,4 +1,12 @@
-// Datasets that choose among inputs and watch how many elements come.
+// Datasets that choose among inputs or elements (DirectedInterleaveDataset, SamplingDataset,
+// ExperimentalAutoShardDataset) and the one that watches how many elements come
+// (AssertCardinalityDataset). Each is built as a node over ranges of numbers and read to its end
+// without a session (tests/dataset/pipeline.h). The elements that an order of inputs, a shard or a
+// count lets through are worked out by hand; those of the sample are what TensorFlow 2.21 draws
+// with the same seeds. The tests catch an input that has ended and holds up the others, a stop that
+// comes too early or not at all, an index that no input has, and a sample that goes on with other
+// elements when it is repeated. A dataset with one element too few or too many must announce the
+// number that was promised and fail when it is read.
 #include "dataset/pipeline.h"
 
 static leat_output_t directed(pipeline_t* p, int count, const int64_t* numbers, bool stops) {

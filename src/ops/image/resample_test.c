@@ -1,5 +1,11 @@
-// Cases of the ops that resample images. Values were worked out by hand, those of scaling recorded
-// with TensorFlow 2.21.
+// Cases of the ops that resample images: ResizeArea, ScaleAndTranslate with its gradient, and
+// ImageProjectiveTransformV2 and V3. The images are lines of one to four pixels, so that the place
+// and the weight of each pixel show in the result. Values were worked out by hand, those of scaling
+// recorded with TensorFlow 2.21, which gives all the others too. The cases catch pixels whose
+// centres are off by a half, weights that are not normalised at the edges, transforms that are
+// inverted, and fills and reflections that begin at the wrong pixel. Sizes that are negative or 0,
+// scales of 0 and places at infinity must not lead the kernel outside the image. Gradients are
+// compared with differences in python/tests/resample_test.py.
 #include "op_harness/op_harness.h"
 
 #define SIZE(height, width) LEAT_ITEMS(INT32, LEAT_DIMS(2), height, width)

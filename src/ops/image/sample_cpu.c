@@ -1,6 +1,16 @@
 // CPU kernels that sample a place in an image: a box within bounds of its shape and area that
-// covers enough of an object, or a window of a fixed size. The draws, and the order of the
-// arithmetic in float, are TensorFlow's, so that a seed gives its boxes.
+// covers enough of an object, or a window of a fixed size. sample.c has the definitions of the ops,
+// which vary the images of a training.
+//
+// A box is found by trial. Each attempt draws an aspect ratio, a height for which the area and the
+// image allow this ratio, and a position; it fails where rounding has led out of the limits, and
+// where no object is covered well enough. After max_attempts failures the box is the whole image,
+// so there is always a result. Attempts may be many, so the loop looks at the step's deadline now
+// and then. The draws, and the order of the arithmetic in float, are TensorFlow's, so that a seed
+// gives its boxes. A stateful op reserves its numbers from the shared generator
+// (ops/random/generator_cpu.h), so steps that run at once get different ones; the stateless op
+// makes its generator from the seed in its inputs. RandomCrop passes an image on that has the
+// wanted size already, without drawing, and copies the rows of the window otherwise.
 #include <math.h>
 
 #include "base/checked.h"

@@ -10,6 +10,13 @@
 //                               the values of each field [..., the most values of a message]
 //   EncodeProto                 values [..., values of the field] -> messages [...]
 //
+// Where a string stands for several numbers or values, these are one more dimension behind the
+// shape of the strings. Its size depends on the bytes, which a shape function does not see, so it
+// stays unknown; only DecodePaddedRaw has it as an input, which may be a constant. Shape functions
+// open no file either: the type of a message is looked up when the kernel is made. Bytes cannot be
+// differentiated, therefore a gradient that reaches one of these ops ends there without an error.
+// ops/families.c names the table for the registry of ops.
+//
 // The kernels are in raw_cpu.c, csv_cpu.c, serialized_tensor_cpu.c, decode_proto_cpu.c and
 // encode_proto_cpu.c.
 #include "graph/gradient.h"

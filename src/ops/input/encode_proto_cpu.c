@@ -1,8 +1,17 @@
-// The CPU kernel of EncodeProto. A message has the fields of the node in the order of their
-// numbers; of each it has as many values as |sizes| says, from the front of the field's row in the
-// input.
+// The CPU kernel of EncodeProto (decode.c has its definition). A message has the fields of the node
+// in the order of their numbers; of each it has as many values as |sizes| says, from the front of
+// the field's row in the input. A size of 0 or below leaves the field out.
 //
 //   sizes [batch..., fields], values of a field [batch..., n] -> messages [batch...]
+//
+// The fields are looked up once, when the kernel is made, in the descriptors that the node names
+// (message_type_cpu.h). Values are written as bytes straight from the tensors, since no struct for
+// the type of the message exists in the library. A packed field says its size before its values, so
+// they are first collected in |scratch|, which all fields and messages use again. Ranks, batch
+// sizes and types are checked before the first byte; a size that is larger than its row ends the
+// step when its message is reached. A tensor may be wider than its field (int64 for int32, double
+// for float), in which case the value is cut or rounded to the field's type. Messages are written
+// one after the other on the kernel's thread, which looks at the step's deadline now and then.
 #include "base/string_builder.h"
 #include "kernel/step_check.h"
 #include "ops/input/message_type_cpu.h"

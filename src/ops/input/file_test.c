@@ -1,4 +1,12 @@
-// Whole files that are not there, bytes as numbers, compressed strings and tensors as messages.
+// Cases of ops on bytes and files: numbers from raw strings, compressed strings, serialized
+// tensors, and whole files. The bytes of the compressed string and of the TensorProtos are written
+// out, so that a writer and a reader with the same mistake do not pass. Expected numbers follow by
+// hand from the order of the bytes; TensorFlow 2.21 gives the same results and codes, but for an
+// ImmutableConst of an empty file, which it cannot map into memory. The cases catch bytes in the
+// wrong order, padding that is missing, a length that is no multiple of the number's, and errors
+// with another code or without the name of the file. The files are those that every system has
+// (/dev/null, /dev/zero) or lacks; long_input_test.c and python/tests/ops_test.py read files with
+// content.
 #include "op_harness/op_harness.h"
 
 #define SQUEEZED "\170\332\053\310\054\040\010\001\032\267\017\103"

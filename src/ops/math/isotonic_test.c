@@ -1,4 +1,11 @@
-// Cases of IsotonicRegression: pools written out, equal numbers, NaN, roundings, and the gradient.
+// Cases of IsotonicRegression, which makes the numbers of a row non-increasing by replacing runs of
+// them with their means. Small rows have results that are worked out by hand: pools, equal numbers,
+// NaN, integers, and halves whose sums are rounded. Random rows are compared with the min-max
+// formula below, which needs no pools and so cannot share a mistake with the kernel; their
+// gradient, and its own gradient, are compared with finite differences. The cases catch pools that
+// are not merged again after a merge, equal numbers that are pooled, numbers of segments that do
+// not fall together with the pools, and rows that are mixed up. TensorFlow 2.21 gives the same
+// results for all literal rows, also where the rounding of halves decides what is pooled.
 #include <math.h>
 
 #include "op_harness/op_harness.h"

@@ -1,5 +1,11 @@
-// Cases of decompositions: matrices whose factors are known. Gradients that need static shapes, or
-// those of a triangle alone, are checked by recorded cases.
+// Cases of decompositions: small matrices whose factors are known, for Cholesky, Qr, Svd and
+// SelfAdjointEigV2. The expected factors were worked out by hand, with the signs that TensorFlow
+// chooses, since a factor is only determined up to its sign; TensorFlow 2.21 gives all of them. The
+// cases catch a triangle that is read though it must not be, a conjugate that is missing, singular
+// values and eigenvalues that are not in order, and vectors that do not move with them. A matrix
+// that is not positive definite, or has a NaN, gives NaN and no error. Gradients that need static
+// shapes, or those of a triangle alone, are checked by recorded cases (tests/conformance/grad.txt),
+// and so are larger matrices (op.txt beside it).
 #include <math.h>
 
 #include "op_harness/op_harness.h"

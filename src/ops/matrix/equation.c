@@ -1,5 +1,17 @@
-// Parses and prints the equations of Einsum. A letter may be any byte but '.'; only the number of
-// arrows, commas and periods is checked here, and labels are checked against shapes by the callers.
+// Parses the equation of an Einsum into the labels of its operands and of its output, and prints
+// subscripts. The shape function and the gradient (einsum.c) and the kernel (einsum_cpu.c) all call
+// this parser, so that none can read an equation otherwise than the others; the gradient prints the
+// subscripts of the Einsums that it builds.
+//
+//   "ij,...jk->...ik"  ─▶  inputs  i j, no ellipsis    j k, ellipsis before label 0
+//                          output  i k, ellipsis before label 0
+//
+// A label may be any byte but '.', so a blank is one too. Only the number of arrows, commas and
+// periods is checked here, because whether labels fit depends on shapes, which the callers know. A
+// comma behind the arrow is a label that no operand can have, so the callers refuse it. A subscript
+// has a fixed array of LEAT_SHAPE_MAX_RANK labels, as many as an operand can have dimensions, and a
+// longer one is an error. An equation therefore needs no memory of its own, and the kernel keeps it
+// by value.
 #include "ops/matrix/equation.h"
 
 // Reads the subscripts of one operand. |ellipsis| becomes the number of labels in front of it, or

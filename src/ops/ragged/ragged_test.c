@@ -1,4 +1,12 @@
-// Ragged tensors: gathered, turned into sparse and dense ones, and filled up.
+// Cases of the ops on ragged tensors: gathered rows, their conversion to sparse and dense tensors,
+// and the filling of empty rows. Most take the same five numbers in three rows, the middle one of
+// which is empty, so that splits, indices and padding can be worked out by hand; gradients are
+// compared with finite differences. The cases catch splits that are counted from the wrong row,
+// empty rows that are lost, inner and outer dimensions that are exchanged, defaults that do not
+// broadcast, and values that are not cut where the shape ends. Splits that point past the values
+// and rows that do not exist must be refused, because kernels use both as indices. TensorFlow 2.21
+// gives the same results and codes, but for two mistakes: its process ends at a gather of another
+// rank than it declares, and it makes a dense tensor of the memory behind the values.
 #include "op_harness/op_harness.h"
 
 #define SPLITS LEAT_ITEMS(INT64, LEAT_DIMS(4), 0, 2, 2, 5)

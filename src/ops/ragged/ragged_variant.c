@@ -7,7 +7,15 @@
 //   CompositeTensorVariantFromComponents  tensors -> a variant []
 //   CompositeTensorVariantToComponents    a variant -> tensors
 //
-// The two ops of each pair are each other's gradient.
+// A variant hides the shapes of what it holds, so of a tensor that is taken out little is known
+// before the step: splits are vectors of unknown length, and values have an unknown shape. What
+// shape functions do check are the ragged ranks, of which each dimension of the variants adds one.
+// The two ops on composite values are each other's gradient, and the gradient of
+// RaggedTensorFromVariant is RaggedTensorToVariant. That of RaggedTensorToVariant is an op of its
+// own, because a variant of a gradient may hold nothing and stand for zeros; how many of them, only
+// the row splits and the shape of the values tell. As in TensorFlow, gradients of
+// RaggedTensorFromVariant are limited to a scalar and a vector of variants. ops/families.c names
+// the table for the registry of ops.
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"

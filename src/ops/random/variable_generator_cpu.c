@@ -1,9 +1,17 @@
-// CPU kernels of the random ops whose generator lies in a variable. The lock of the variable is
-// held while the state is read and moved on, never while numbers are made, so that steps that run
-// at once get different numbers. The numbers are those of the stateless ops for the same key and
-// counter.
+// CPU kernels of the random ops whose generator lies in a variable (variable_generator.c has the
+// definitions). The lock of the variable is held while the state is read and moved on, never while
+// numbers are made, so that steps that run at once get different numbers. The numbers are those of
+// the stateless ops for the same key and counter.
 //
 //   variable  [ counter, low | counter, high | key ]      int64, further elements are left alone
+//
+// StatefulStandardNormal, which is older, finds the algorithm in the variable, in front of the
+// counter; the others have it as an input. Each number moves the counter by LEAT_RANDOM_RESERVED
+// groups, whether it needs them or not, so the state after a step follows from the number of
+// elements alone. Before the write the variable becomes the only owner of its buffer, so that a
+// tensor that was read from it earlier does not change. NonDeterministicInts has no variable and
+// takes a new seed from the system each time. poisson_cpu.c takes its generator for
+// StatefulRandomBinomial by leat_variable_generator_take too.
 #include "ops/random/variable_generator_cpu.h"
 
 #include "kernel/resource.h"

@@ -1,5 +1,18 @@
-// Sizes and values of recurrent kernels. The kernels compute in float, whatever the node's type is:
-// halves are converted before and after the pass.
+// Sizes and values of recurrent kernels: what lstm_cpu.c and gru_cpu.c share. The kernels compute
+// in float, whatever the node's type is. Halves are converted before and after the pass, so a state
+// that runs through many steps of a sequence is rounded once at the end; floats are shared and not
+// copied.
+//
+//   inputs ─widen─▶ pass->inputs ─▶ steps of the kernel ─▶ pass->outputs ─narrow─▶ outputs
+//
+// A kernel reads and checks the sizes, begins the pass, allocates its outputs in their order,
+// computes, and ends the pass. leat_block_pass_end must follow leat_block_pass_begin in any case.
+// It releases what the pass holds and converts outputs only where the kernel has succeeded. A pass
+// starts as zeros but for its sizes, hence it can be ended wherever the kernel failed. The shapes
+// of inputs are checked against a text with a letter for each dimension ("bc w4"), because these
+// ops have up to LEAT_BLOCK_MAX_TENSORS inputs, and a text can be compared with the op's definition
+// at a glance. Products run on the step's pool, stop early when the step is cancelled, and are
+// deterministic where that is asked for (ops/matrix/product_cpu.h).
 #include "ops/recurrent/block_pass_cpu.h"
 
 #include "base/checked.h"

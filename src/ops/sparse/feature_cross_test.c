@@ -1,4 +1,12 @@
-// Crosses of features, in TensorFlow's order and with its hashes.
+// Cases of the ops that cross features: SparseCross, SparseCrossHashed, SparseCrossV2 and
+// RaggedCross, as texts and as hashes. Models store weights by these hashes, and rows by the order
+// of the crosses, so both must be TensorFlow's to the last digit. The hashes are those of
+// TensorFlow 2.21; the texts follow by hand from the definition, and TensorFlow gives them too (of
+// RaggedCross with splits of 64 bits). The cases catch columns that are taken in another order,
+// rows that stay although a column is empty there, signs and separators that are lost, and a salt
+// or a number of buckets that is passed over. Columns with different numbers of rows, splits that
+// point past the values, an order that names more columns than there are, and a negative number of
+// rows must be refused, since the kernel walks its inputs by them.
 #include "op_harness/op_harness.h"
 
 #define TWO_COLUMNS                                                                         \

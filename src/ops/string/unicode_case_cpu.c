@@ -1,6 +1,17 @@
-// Changes letters between capital and small by tables of runs, in order of their characters. What
-// Unicode says of all languages is done; rules of single languages (Turkish i) are not, as in
-// TensorFlow, whose strings have no language.
+// Changes letters between capital and small by tables of runs, in order of their characters; the
+// ops StringUpper and StringLower do so where their encoding is "utf-8" (text_cpu.c). What Unicode
+// says of all languages is done; rules of single languages (Turkish i) are not, as in TensorFlow,
+// whose strings have no language. A run says by how much its characters, or every second one, move,
+// and is found by binary search. unicode_case.inc holds the runs in both directions as macros and
+// is included once for each table, which keeps all that dev/generate-unicode-cases prints in one
+// file.
+//
+// Three rules do not fit a run. A letter whose capitals are several ("ß": "SS") stands in a table
+// of its own. The capital I with a dot becomes an i and a combining dot. A capital sigma becomes
+// the final one where a letter stands before it and none behind, with characters that do not end a
+// word ignored on both sides: |in_word| remembers what stands before, and a copy of the reader
+// looks at what follows. The look ahead ends at the first character that is not ignored, so a text
+// is still read in time in proportion to its length. Bytes that are no character become U+FFFD.
 #include "ops/string/unicode_case_cpu.h"
 
 #include "base/attributes.h"

@@ -1,5 +1,16 @@
-// The CPU kernels of SdcaFprint and SdcaShrinkL1. The variables of SdcaShrinkL1 are updated one
-// after the other, each under its lock, since none depends on another.
+// The CPU kernels of SdcaFprint and SdcaShrinkL1, the two small ops around the optimizer of
+// stochastic dual coordinate ascent; sdca.c has their definitions, sdca_optimizer_cpu.c the
+// optimizer. SdcaFprint makes of each string the 128 bits by which an example is known again; the
+// strings are shared among threads. SdcaShrinkL1 moves each weight toward 0 by l1 / l2 and stops
+// there, so that small weights become exactly 0, as the L1 norm in the loss demands:
+//
+//   weight   -0.7   -0.2    0.1    0.5        l1 / l2 = 0.3
+//   after    -0.4    0      0      0.2
+//
+// The variables of SdcaShrinkL1 are updated one after the other, each under its lock, since none
+// depends on another; a step that reads them meanwhile may see some shrunk and others not. Before a
+// write the variable becomes the only owner of its buffer, so that a tensor that was read from it
+// earlier does not change. A weight that is NaN stays NaN.
 #include <math.h>
 
 #include "base/fingerprint.h"

@@ -1,4 +1,13 @@
-// Cases of the ops around stochastic dual coordinate ascent.
+// Cases of the ops around stochastic dual coordinate ascent: the pass over the examples with each
+// of its five losses, the shrinking of weights by L1, and inputs of SdcaFprint without strings or
+// of another rank. The expected numbers of the passes are TensorFlow 2.21's, for inputs on which
+// they do not depend on the order of the examples, which is random; the shrunk weights follow by
+// hand. The cases catch a wrong dual step of a loss, weights that are not shrunk before they
+// predict, a number of partitions that does not count, and deltas that go to another feature.
+// Inputs that do not fit each other must be refused in TensorFlow's words, because the kernel reads
+// weights by the numbers of features. One of them TensorFlow takes: a dense group with fewer rows
+// than there are examples. Draws by chances (adaptive) are only seen with a single example, where
+// every order is the same.
 #include <math.h>
 
 #include "op_harness/op_harness.h"
