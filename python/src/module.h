@@ -75,8 +75,7 @@ typedef struct leat_py_types_t {
   PyTypeObject *graph, *operation, *output, *value, *session;
   PyTypeObject *operation_class, *output_class;
   PyObject* status_error; /* StatusError(code, message) */
-  PyObject* array_class;     /* numpy.ndarray; NULL before numpy is loaded, as is the next */
-  PyObject* element_classes; /* a dict DataType -> class of numpy for the elements */
+  PyObject* array_class; /* numpy.ndarray; NULL before numpy is loaded */
 } leat_py_types_t;
 extern leat_py_types_t leat_py_types;
 
@@ -98,9 +97,9 @@ TF_Operation** leat_py_operations_read(PyObject* sequence, int* out_count);
 PyObject* leat_py_value_wrap(TF_Tensor* tensor);
 /* Takes a fetched tensor: the elements are the object's own afterwards. */
 PyObject* leat_py_value_wrap_fetched(TF_Tensor* tensor);
-/* What the package gives for a fetched Value, which is taken: numpy's array or number, or the Value
- * itself where set_arrays has named no class for its elements. NULL is passed on. */
-PyObject* leat_py_value_array(PyObject* value);
+/* What the package gives for a fetched tensor, which is taken: numpy's array or number, or a Value
+ * where set_arrays has named no class for its elements. */
+PyObject* leat_py_value_fetched(TF_Tensor* tensor);
 PyObject* leat_py_set_arrays(PyObject* module, PyObject* args);
 /* Takes |buffer|; bytes. NULL buffer with a clean |status| is None. */
 PyObject* leat_py_buffer_take(TF_Buffer* buffer);

@@ -224,8 +224,7 @@ static int step_read(step_t* step, PyObject* feeds, PyObject* values, PyObject* 
 static PyObject* results_take(TF_Tensor** results, int count) {
   PyObject* list = PyList_New(count);
   for (int i = 0; i < count; ++i) {
-    PyObject* item =
-        list ? leat_py_value_array(leat_py_value_wrap_fetched(results[i])) : NULL;
+    PyObject* item = list ? leat_py_value_fetched(results[i]) : NULL;
     if (!list) TF_DeleteTensor(results[i]);
     else if (item) PyList_SetItem(list, i, item);
     else Py_CLEAR(list);

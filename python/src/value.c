@@ -232,73 +232,95 @@ static PyObject* value_shape(PyObject* self, void* unused) {
   return shape;
 }
 
-/* The number in a scalar of a type that Python has; NULL without an exception otherwise. */
-static PyObject* number_of(const TF_Tensor* tensor) {
-  const void* data = TF_TensorData(tensor);
-  switch (TF_TensorType(tensor)) {
-    case TF_FLOAT: return PyFloat_FromDouble(*(const float*)data);
-    case TF_DOUBLE: return PyFloat_FromDouble(*(const double*)data);
-    case TF_INT8: return PyLong_FromLong(*(const int8_t*)data);
-    case TF_INT16: return PyLong_FromLong(*(const int16_t*)data);
-    case TF_INT32: return PyLong_FromLong(*(const int32_t*)data);
-    case TF_INT64: return PyLong_FromLongLong(*(const int64_t*)data);
-    case TF_UINT8: return PyLong_FromLong(*(const uint8_t*)data);
-    case TF_UINT16: return PyLong_FromLong(*(const uint16_t*)data);
-    case TF_BOOL: return PyBool_FromLong(*(const uint8_t*)data);
-    default: return NULL;
+/* What numpy has for the elements of a type. A number is made by writing it into |memory|, over which
+ * |cell| is an array of shape (), and asking for cell[()], which copies it: calling the class would
+ * take seven times as long. The GIL is held from the one to the other. */
+typedef struct element_t {
+  PyObject* element_class; /* NULL: the type has none, or numpy is not loaded */
+  PyObject* cell;          /* NULL before the first number */
+  double memory[2];
+} element_t;
+
+#define ELEMENT_TYPES 100 /* a TF_DataType is below */
+static element_t elements[ELEMENT_TYPES];
+static PyObject* no_index; /* () */
+
+/* NULL where an array of such elements is no array of numpy's. */
+static element_t* element_of(const TF_Tensor* tensor) {
+  const int dtype = TF_TensorType(tensor);
+  return dtype < ELEMENT_TYPES && elements[dtype].element_class ? &elements[dtype] : NULL;
+}
+
+/* An array over the memory of |buffer|. */
+static PyObject* array_over(PyObject* buffer, PyObject* shape, const element_t* element) {
+  return PyObject_CallFunctionObjArgs(leat_py_types.array_class, shape, element->element_class,
+                                      buffer, NULL);
+}
+
+static PyObject* number_of(const TF_Tensor* tensor, element_t* element) {
+  if (!element->cell) {
+    PyObject* memory = PyMemoryView_FromMemory(
+        (char*)element->memory, (Py_ssize_t)element_size(TF_TensorType(tensor)), PyBUF_WRITE);
+    if (memory) element->cell = array_over(memory, no_index, element);
+    Py_XDECREF(memory);
+    if (!element->cell) return NULL;
   }
+  memcpy(element->memory, TF_TensorData(tensor), element_size(TF_TensorType(tensor)));
+  return PyObject_GetItem(element->cell, no_index);
 }
 
 /* numpy's array over the Value's memory; of a scalar, numpy's number. */
-static PyObject* array_of(PyObject* value, PyObject* element_class) {
-  const TF_Tensor* tensor = TENSOR(value);
-  PyObject* number = TF_NumDims(tensor) == 0 ? number_of(tensor) : NULL;
-  if (number) {
-    PyObject* scalar = PyObject_CallFunctionObjArgs(element_class, number, NULL);
-    Py_DECREF(number);
-    return scalar;
-  }
-  if (PyErr_Occurred()) return NULL;
+static PyObject* array_of(PyObject* value, element_t* element) {
+  if (TF_NumDims(TENSOR(value)) == 0) return number_of(TENSOR(value), element);
   PyObject* shape = value_shape(value, NULL);
-  if (!shape) return NULL;
-  PyObject* array = PyObject_CallFunctionObjArgs(leat_py_types.array_class, shape, element_class,
-                                                 value, NULL);
-  Py_DECREF(shape);
-  if (!array || TF_NumDims(tensor) != 0) return array;
-  PyObject* index = PyTuple_New(0);
-  PyObject* scalar = index ? PyObject_GetItem(array, index) : NULL;
-  Py_XDECREF(index);
-  Py_DECREF(array);
-  return scalar;
+  PyObject* array = shape ? array_over(value, shape, element) : NULL;
+  Py_XDECREF(shape);
+  return array;
 }
 
-PyObject* leat_py_value_array(PyObject* value) {
-  if (!value || !leat_py_types.element_classes) return value;
-  PyObject* dtype = PyLong_FromLong(TF_TensorType(TENSOR(value)));
-  PyObject* element_class =
-      dtype ? PyDict_GetItemWithError(leat_py_types.element_classes, dtype) : NULL;
-  Py_XDECREF(dtype);
-  if (!element_class && !PyErr_Occurred()) return value;
-  PyObject* array = element_class ? array_of(value, element_class) : NULL;
+/* The array of |value|, which is taken; |value| where numpy has none, and NULL for NULL. */
+static PyObject* array_take(PyObject* value) {
+  element_t* element = value ? element_of(TENSOR(value)) : NULL;
+  if (!element) return value;
+  PyObject* array = array_of(value, element);
   Py_DECREF(value);
   return array;
+}
+
+PyObject* leat_py_value_fetched(TF_Tensor* tensor) {
+  element_t* element = element_of(tensor);
+  if (!element || TF_NumDims(tensor) != 0) return array_take(leat_py_value_wrap_fetched(tensor));
+  PyObject* number = number_of(tensor, element);
+  TF_DeleteTensor(tensor);
+  return number;
 }
 
 PyDoc_STRVAR(array_doc, "array(): numpy's array over its memory, of a scalar numpy's number; the\n"
                         "Value itself where set_arrays has no class for its elements.");
 static PyObject* value_array(PyObject* self, PyObject* unused) {
   (void)unused;
-  return leat_py_value_array(Py_NewRef(self));
+  return array_take(Py_NewRef(self));
 }
 
 PyObject* leat_py_set_arrays(PyObject* module, PyObject* args) {
   (void)module;
   PyObject *array_class, *element_classes;
   if (!PyArg_ParseTuple(args, "OO!", &array_class, &PyDict_Type, &element_classes)) return NULL;
+  if (!no_index && !(no_index = PyTuple_New(0))) return NULL;
   Py_XDECREF(leat_py_types.array_class);
-  Py_XDECREF(leat_py_types.element_classes);
   leat_py_types.array_class = Py_NewRef(array_class);
-  leat_py_types.element_classes = Py_NewRef(element_classes);
+  PyObject *key, *element_class;
+  for (Py_ssize_t place = 0; PyDict_Next(element_classes, &place, &key, &element_class);) {
+    const long dtype = PyLong_AsLong(key);
+    if (dtype == -1 && PyErr_Occurred()) return NULL;
+    if (dtype < 0 || dtype >= ELEMENT_TYPES ||
+        element_size((TF_DataType)dtype) > sizeof elements->memory) {
+      return PyErr_Format(PyExc_ValueError, "%ld is no type of elements", dtype);
+    }
+    Py_XDECREF(elements[dtype].element_class);
+    Py_CLEAR(elements[dtype].cell);
+    elements[dtype].element_class = Py_NewRef(element_class);
+  }
   Py_RETURN_NONE;
 }
 

@@ -41,6 +41,37 @@ class FetchTest(unittest.TestCase):
       found[:] = 7
       self.assertEqual(session.run(v).max(), 0)
 
+  def test_scalars_are_numpys_numbers(self):
+    import numpy as np
+    types = [np.float16, np.float32, np.float64, np.complex64, np.complex128, np.bool_, np.int8,
+             np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+    ones, twos = ([tf.constant(dtype(number)) for dtype in types] for number in (1, 2))
+    with tf.Session() as session:
+      first, second = session.run([ones, twos])
+      alone = [session.run(one) for one in ones]
+    # A number does not change when others are made.
+    for dtype, one, two, again in zip(types, first, second, alone):
+      self.assertEqual([type(one), type(two), type(again)], [dtype] * 3)
+      self.assertEqual([one, two, again], [dtype(1), dtype(2), dtype(1)])
+    self.assertEqual(float(tf.Session().run(tf.constant(1.5, tf.bfloat16))), 1.5)
+
+  def test_numbers_of_several_threads(self):
+    x = tf.placeholder(tf.int64, [])
+    y = x * 3
+    wrong = []
+    with tf.Session() as session:
+      def run(start):
+        for number in range(start, start + 500):
+          found = session.run(y, {x: number})
+          if found != 3 * number:
+            wrong.append((number, found))
+      threads = [threading.Thread(target=run, args=(1000 * i,)) for i in range(4)]
+      for thread in threads:
+        thread.start()
+      for thread in threads:
+        thread.join()
+    self.assertEqual(wrong, [])
+
   def test_variables_without_elements_have_their_value(self):
     empty, full = tf.Variable(tf.zeros([0, 2]), name='empty'), tf.Variable([1.0], name='full')
     with tf.Session() as session:
@@ -120,7 +151,7 @@ class FetchTest(unittest.TestCase):
         pass
 
     with tf.Graph().as_default():
-      queue = tf.FIFOQueue(1, tf.float32)
+      queue = tf.FIFOQueue(1, tf.float32, [[]])
       takes = [queue.dequeue().op, queue.dequeue_many(1).op] * 2
       for round in range(500):
         session = tf.Session()
