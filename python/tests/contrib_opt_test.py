@@ -91,6 +91,51 @@ class ContribOptTest(unittest.TestCase):
         np.testing.assert_array_equal(first[[0, 2, 3]], np.ones([3, 2]))
         np.testing.assert_array_equal(session.run(lazy.get_slot(table, 'm'))[0], [0, 0])
 
+  def _sparse_steps(self, optimizer, rows, use_resource):
+    """A table of [4, 2] and both slots after steps with the gradients {row: gradient}."""
+    with tf.Graph().as_default(), tf.Session() as session:
+      table = tf.Variable(tf.ones([4, 2]), use_resource=use_resource)
+      values, indices = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
+      step = optimizer.apply_gradients([(tf.IndexedSlices(values, indices, [4, 2]), table)])
+      session.run(tf.global_variables_initializer())
+      for some in rows:
+        session.run(step, {values: list(some.values()), indices: list(some)})
+      return session.run([table, optimizer.get_slot(table, 'm'), optimizer.get_slot(table, 'v')])
+
+  def test_sparse_gradients_of_nadam_and_adamax(self):
+    rows = [{1: [1., 2.], 3: [.5, -1.]}, {1: [3., 1.]}, {0: [-2., .25], 3: [1., 1.]}]
+    for is_nadam in (True, False):
+      w, m, v = np.ones([4, 2]), np.zeros([4, 2]), np.zeros([4, 2])
+      for t, some in enumerate(rows, 1):
+        i, g = list(some), np.array(list(some.values()))
+        if is_nadam:   # the means of all rows go on
+          m, v = .9 * m, .999 * v
+          m[i] += .1 * g
+          v[i] += .001 * g * g
+          w[i] -= .1 * np.sqrt(1 - .999 ** t) / (1 - .9 ** t) * (.9 * m[i] + .1 * g) / (
+              np.sqrt(v[i]) + 1e-8)
+        else:
+          m[i], v[i] = .9 * m[i] + .1 * g, np.maximum(.999 * v[i], np.abs(g))
+          w[i] -= .1 / (1 - .9 ** t) * m[i] / (v[i] + 1e-8)
+      for resource in (False, True):
+        found = self._sparse_steps(
+            (opt.NadamOptimizer if is_nadam else opt.AdaMaxOptimizer)(.1), rows, resource)
+        for name, one, expected in zip('wmv', found, (w, m, v)):
+          np.testing.assert_allclose(one, expected, rtol=3e-5, err_msg='%s %s' % (is_nadam, name))
+
+  def test_lars_accumulates_steps(self):
+    """A rate that changes counts for the steps after that."""
+    g, w, accumulated = np.array([1., 0.]), np.array([3., 4.]), 0.
+    for rate in (.1, .01):
+      trust = .001 * np.linalg.norm(w) / (1 + .0001 * np.linalg.norm(w))
+      accumulated = .9 * accumulated + rate * trust * (g + .0001 * w)
+      w = w - accumulated
+    make = lambda: opt.LARSOptimizer(
+        tf.where(tf.train.get_or_create_global_step() < 1, .1, .01))
+    for resource in (False, True):
+      np.testing.assert_allclose(self._steps(make, [g, g], (3., 4.), use_resource=resource), w,
+                                 rtol=1e-6)
+
   def test_averages_are_saved_in_the_place_of_variables(self):
     import tempfile
     with tf.Graph().as_default(), tf.Session() as session:

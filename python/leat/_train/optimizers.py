@@ -343,12 +343,17 @@ class AdamOptimizer(_Applied):
       found[name] = math.cast(power, dtype)
     return found
 
-  def _apply_sparse_with(self, grad, var, indices, scatter_add):
+  def _numbers(self, var):
+    """(the rate without the biases of both means, beta1, beta2, epsilon) in the variable's type."""
     dtype = var.dtype.base_dtype
     beta1_power, beta2_power = (math.cast(p, dtype) for p in self._powers(var.graph))
     lr, beta1, beta2, epsilon = (math.cast(self._tensors[n], dtype) for n in (
         'learning_rate', 'beta1', 'beta2', 'epsilon'))
-    rate = lr * math.sqrt(1 - beta2_power) / (1 - beta1_power)
+    return lr * math.sqrt(1 - beta2_power) / (1 - beta1_power), beta1, beta2, epsilon
+
+  def _averaged(self, grad, var, indices, scatter_add):
+    """Both means, in which rows that the gradient does not have count as zeros."""
+    _, beta1, beta2, _ = self._numbers(var)
     m = self.get_slot(var, 'm')
     m_new = m.assign(m * beta1, use_locking=self._use_locking)
     with control_dependencies([m_new]):
@@ -357,6 +362,11 @@ class AdamOptimizer(_Applied):
     v_new = v.assign(v * beta2, use_locking=self._use_locking)
     with control_dependencies([v_new]):
       v_new = scatter_add(v, indices, grad * grad * (1 - beta2))
+    return m_new, v_new
+
+  def _apply_sparse_with(self, grad, var, indices, scatter_add):
+    rate, _, _, epsilon = self._numbers(var)
+    m_new, v_new = self._averaged(grad, var, indices, scatter_add)
     update = var.assign_sub(rate * m_new / (math.sqrt(v_new) + epsilon),
                             use_locking=self._use_locking)
     return control.group(update, m_new, v_new)

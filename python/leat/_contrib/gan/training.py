@@ -7,6 +7,7 @@ from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys, name_scope
 from leat._ops import assign, losses as plain_losses, matrix
+from leat._ops.variable_scope import variable_scope
 from leat._train import step as steps
 from leat._train.hook import SessionRunHook
 from leat._train.sync_replicas import SyncReplicasOptimizer
@@ -68,7 +69,6 @@ def _pooled(model, tensor_pool_fn):
   """The model with generated data of the pool, which the discriminator judges anew."""
   if tensor_pool_fn is None:
     return model
-  from leat._ops.variable_scope import variable_scope
   data, inputs = tensor_pool_fn((model.generated_data, model.generator_inputs))
   function = getattr(model, 'discriminator_and_aux_fn', model.discriminator_fn)
   with variable_scope(model.discriminator_scope, reuse=True):

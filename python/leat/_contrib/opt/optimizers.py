@@ -7,22 +7,49 @@ from leat._graph.apply import apply_op, make_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies
 from leat._ops import array, control, math
+from leat._ops.sparse import IndexedSlices
 from leat._train.optimizer import Optimizer, _is_resource
 from leat._train.optimizers import AdamOptimizer, MomentumOptimizer, _Applied
 
 _sqrt = lambda x: apply_op('Sqrt', x=x)
 
 
+def _write(variable, how, rows, indices):
+  """Changes rows of the variable by its method `how`."""
+  return getattr(variable, how)(IndexedSlices(rows, indices))
+
+
+class _OfRows:
+  """An optimizer that leaves alone what belongs to rows which a sparse gradient does not have:
+  _apply_rows(gradient, variable, indices) changes the others."""
+
+  def _apply_sparse(self, grad, var):
+    return self._apply_rows(grad.values, var, grad.indices)
+
+  def _resource_apply_sparse(self, grad, handle, indices):
+    return self._apply_rows(grad, handle, indices)
+
+  def _write_rows(self, var, indices, step, new_m, new_v):
+    m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
+    return control.group(_write(var, 'scatter_sub', step, indices),
+                         _write(m, 'scatter_update', new_m, indices),
+                         _write(v, 'scatter_update', new_v, indices))
+
+
 @export('contrib.opt.NadamOptimizer')
 class NadamOptimizer(AdamOptimizer):
-  """Adam with Nesterov's momentum."""
-
-  def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False,
-               name='Nadam'):
-    super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
+  """Adam with Nesterov's momentum. A sparse gradient moves the rows that it has, though the means of
+  the others go on."""
 
   def _attributes(self):
     return {**super()._attributes(), 'use_nesterov': True}
+
+  def _apply_sparse_with(self, grad, var, indices, scatter_add):
+    rate, beta1, _, epsilon = self._numbers(var)
+    m, v = self._averaged(grad, var, indices, scatter_add)
+    ahead = (1 - beta1) * grad + beta1 * array.gather(m, indices)
+    step = rate * ahead / (_sqrt(array.gather(v, indices)) + epsilon)
+    return control.group(_write(var, 'scatter_sub', step, indices), m, v)
 
 
 @export('contrib.opt.AddSignOptimizer')
@@ -74,14 +101,14 @@ class PowerSignOptimizer(AddSignOptimizer):
 
 
 @export('contrib.opt.AdaMaxOptimizer')
-class AdaMaxOptimizer(AdamOptimizer):
+class AdaMaxOptimizer(_OfRows, AdamOptimizer):
   """Adam with the largest gradient in the place of the root of the mean square."""
 
   def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False,
                name='AdaMax'):
     super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-  def _maximum(self, op, var):
+  def _maximum(self, var):
     """The arguments that ApplyAdaMax has of Adam's."""
     m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
     power = self._get_non_slot_variable('beta1_power', graph=var.graph)
@@ -93,52 +120,40 @@ class AdaMaxOptimizer(AdamOptimizer):
 
   def _apply_dense(self, grad, var):
     return make_op('ApplyAdaMax', grad=math.cast(grad, var.dtype.base_dtype),
-                   **self._maximum('', var)).outputs[0]
+                   **self._maximum(var)).outputs[0]
 
   def _resource_apply_dense(self, grad, handle):
     return make_op('ResourceApplyAdaMax', grad=math.cast(grad, handle.dtype.base_dtype),
-                   **self._maximum('Resource', handle))
+                   **self._maximum(handle))
 
-  def _apply_sparse(self, grad, var):
-    return self._apply_dense(convert(grad), var)
-
-  def _resource_apply_sparse(self, grad, handle, indices):
-    whole = apply_op('ScatterNd', indices=array.expand_dims(indices, -1), updates=grad,
-                     shape=math.cast(array.shape(handle), indices.dtype))
-    return self._resource_apply_dense(whole, handle)
+  def _apply_rows(self, grad, var, indices):
+    given = self._maximum(var)
+    beta1, beta2 = given['beta1'], given['beta2']
+    m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
+    new_m = beta1 * array.gather(m, indices) + (1 - beta1) * grad
+    new_v = apply_op('Maximum', x=beta2 * array.gather(v, indices), y=apply_op('Abs', x=grad))
+    step = given['lr'] / (1 - given['beta1_power']) * new_m / (new_v + given['epsilon'])
+    return self._write_rows(var, indices, step, new_m, new_v)
 
 
 @export('contrib.opt.LazyAdamOptimizer')
-class LazyAdamOptimizer(AdamOptimizer):
+class LazyAdamOptimizer(_OfRows, AdamOptimizer):
   """Adam that leaves the averages of rows alone which a sparse gradient does not have."""
 
-  def _apply_sparse(self, grad, var):
-    return self._lazy(grad.values, var, grad.indices)
-
-  def _resource_apply_sparse(self, grad, handle, indices):
-    return self._lazy(grad, handle, indices)
-
-  def _lazy(self, grad, var, indices):
-    dtype = var.dtype.base_dtype
-    cast = lambda setting: math.cast(self._tensors[setting], dtype)
-    power = lambda name: math.cast(
-        self._get_non_slot_variable(name, graph=var.graph)._as_tensor(), dtype)
-    beta1, beta2 = cast('beta1'), cast('beta2')
-    rate = cast('learning_rate') * _sqrt(1 - power('beta2_power')) / (1 - power('beta1_power'))
+  def _apply_rows(self, grad, var, indices):
+    rate, beta1, beta2, epsilon = self._numbers(var)
     m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
     new_m = beta1 * array.gather(m, indices) + (1 - beta1) * grad
     new_v = beta2 * array.gather(v, indices) + (1 - beta2) * math.square(grad)
-    step = rate * new_m / (_sqrt(new_v) + cast('epsilon'))
-    from leat._ops.sparse import IndexedSlices
-    scatter = lambda variable, name, rows: getattr(variable, name)(IndexedSlices(rows, indices))
-    return control.group(scatter(var, 'scatter_sub', step), scatter(m, 'scatter_update', new_m),
-                         scatter(v, 'scatter_update', new_v))
+    step = rate * new_m / (_sqrt(new_v) + epsilon)
+    return self._write_rows(var, indices, step, new_m, new_v)
 
 
 @export('contrib.opt.LARSOptimizer')
 class LARSOptimizer(MomentumOptimizer):
   """Momentum whose rate for a variable is that by which the norm of the variable is larger than
-  that of its gradient. Variables whose names have a part of skip_list have the plain rate."""
+  that of its gradient. Variables whose names have a part of skip_list have the plain rate. What
+  accumulates are steps, each with the rate of its time, and not gradients."""
 
   def __init__(self, learning_rate, momentum=0.9, weight_decay=0.0001, eeta=0.001, epsilon=0.0,
                name='LARSOptimizer', skip_list=None, use_nesterov=False):
@@ -151,22 +166,27 @@ class LARSOptimizer(MomentumOptimizer):
     self._skip_list = skip_list
 
   def _scaled(self, grad, var):
-    """The gradient by which the op makes the step that the norms say."""
+    """The gradient times the rate that the norms say."""
+    rate = math.cast(self._tensors['learning_rate'], var.dtype.base_dtype)
     if self._skip_list is not None and any(part in var.name for part in self._skip_list):
-      return grad
+      return rate * grad
     value = var.value()
     of_value = _sqrt(math.reduce_sum(math.square(value)))
     of_gradient = _sqrt(math.reduce_sum(math.square(grad)))
     ratio = self._eeta * of_value / (of_gradient + self._weight_decay * of_value + self._epsilon)
     both = apply_op('LogicalAnd', x=of_value > 0.0, y=of_gradient > 0.0)
     trust = apply_op('SelectV2', condition=both, t=ratio, e=array.ones_like(ratio))
-    return trust * (grad + self._weight_decay * value)
+    return rate * trust * (grad + self._weight_decay * value)
+
+  def _step(self, grad, var):
+    return self._apply(self._op, var, self._scaled(grad, var),
+                       {'lr': convert(1.0, var.dtype.base_dtype)})
 
   def _apply_dense(self, grad, var):
-    return super()._apply_dense(self._scaled(grad, var), var)
+    return self._step(grad, var).outputs[0]
 
   def _resource_apply_dense(self, grad, handle):
-    return super()._resource_apply_dense(self._scaled(grad, handle), handle)
+    return self._step(grad, handle)
 
 
 # ---- Decoupled weight decay ----------------------------------------------------------------------

@@ -7,7 +7,7 @@ import contextlib
 from leat._export import export
 from leat._graph import dtype as dtypes
 from leat._graph import errors
-from leat._ops import math, variable_scope
+from leat._ops import array, math, variable_scope
 from leat._ops.losses import Reduction
 from leat._platform import log
 from leat._train.hook import SessionRunHook
@@ -39,7 +39,6 @@ class CrossShardOptimizer(WrappingOptimizer):
 def cross_replica_sum(x, group_assignment=None, name=None):
   """The sum over all replicas: of one replica x."""
   del group_assignment
-  from leat._ops import array
   return array.identity(x, name=name)
 
 
