@@ -1,4 +1,5 @@
 """tf.distributions: shapes of samples, formulas that follow from others, divergences of classes."""
+import math
 import unittest
 
 import numpy as np
@@ -137,6 +138,29 @@ class DistributionTest(unittest.TestCase):
   def test_a_copy_has_other_arguments(self):
     made = d.Bernoulli(probs=0.25).copy(dtype=tf.float32)
     self.assertEqual((made.dtype, self._value(made.probs)), (tf.float32, 0.25))
+
+  def test_logarithms_of_tails(self):
+    """Where a cdf rounds to 0 or 1, its logarithm and that of the rest do not."""
+    z = np.array([-30., -20.5, -19.5, -9., 0., 3., 8.5, 11.])
+    exact = np.array([math.log(.5 * math.erfc(-x / math.sqrt(2))) if x < 5 else
+                      -.5 * math.erfc(x / math.sqrt(2)) for x in z])
+    normal, laplace = tf.distributions.Normal(1., 2.), tf.distributions.Laplace(1., 2.)
+    double = tf.distributions.Normal(np.float64(1), np.float64(2))
+    x = tf.constant(2 * z + 1)
+    with tf.Session() as session:
+      found = session.run([double.log_cdf(x), double.log_survival_function(2 - x),
+                           normal.log_cdf(tf.cast(x, tf.float32)),
+                           tf.gradients(double.log_cdf(x), x)[0]])
+      for one, rtol in zip(found, (1e-9, 1e-9, 1e-5)):
+        np.testing.assert_allclose(one, exact, rtol=rtol)
+      # The slope of log F is f / F; far below it is nearly -z.
+      self.assertAlmostEqual(found[3][0], 30.0332 / 2, delta=1e-3)
+      below, above = session.run([laplace.log_cdf([-399., 401.]),
+                                  laplace.log_survival_function([401., -399.])])
+      for one in (below, above):
+        np.testing.assert_allclose(one, [-200 - math.log(2), 0], rtol=1e-6)
+      alone = session.run(tf.distributions.Exponential(2.).log_survival_function([.5, 200.]))
+      np.testing.assert_allclose(alone, [-1, -400], rtol=1e-6)
 
 
 if __name__ == '__main__':

@@ -18,6 +18,22 @@ _lgamma = lambda x: apply_op('Lgamma', x=x)
 _digamma = lambda x: apply_op('Digamma', x=x)
 
 
+def _normal_cdf(z):
+  return 0.5 * apply_op('Erfc', x=-z / numbers.sqrt(2.0))
+
+
+def _log_normal_cdf(z):
+  """The logarithm of the normal distribution's function, also where that rounds to 0 or 1: there it
+  is the first terms of its series, and minus the other tail."""
+  low, high = (-10.0, 5.0) if z.dtype.base_dtype.size <= 4 else (-20.0, 8.0)
+  far = apply_op('Minimum', x=z, y=low)
+  square = math.square(far)
+  series = 1.0 - 1.0 / square + 3.0 / math.square(square) - 15.0 / (square * math.square(square))
+  below = -0.5 * square - _log(-far) - 0.5 * numbers.log(2 * numbers.pi) + _log(series)
+  between = _log(_normal_cdf(apply_op('Maximum', x=z, y=low)))
+  return array.where(z > high, -_normal_cdf(-z), array.where(z > low, between, below))
+
+
 class _Continuous(Distribution):
   """A distribution whose parameters have the shape of the batch."""
   reparameterization_type = property(lambda self: FULLY_REPARAMETERIZED)
@@ -58,7 +74,13 @@ class Normal(_Continuous):
         0.5 * numbers.log(2 * numbers.pi) + _log(self._scale))
 
   def _cdf(self, x):
-    return 0.5 * apply_op('Erfc', x=-self._standard(x) / numbers.sqrt(2.0))
+    return _normal_cdf(self._standard(x))
+
+  def _log_cdf(self, x):
+    return _log_normal_cdf(self._standard(x))
+
+  def _log_survival_function(self, x):
+    return _log_normal_cdf(-self._standard(x))
 
   def _quantile(self, p):
     return apply_op('Ndtri', x=p) * self._scale + self._loc
@@ -144,6 +166,9 @@ class Exponential(_Continuous):
   def _cdf(self, x):
     return -apply_op('Expm1', x=-self._rate * x)
 
+  def _log_survival_function(self, x):
+    return -self._rate * x
+
   def _quantile(self, p):
     return -_log1p(-p) / self._rate
 
@@ -190,6 +215,16 @@ class Laplace(_Continuous):
   def _cdf(self, x):
     z = self._standard(x)
     return 0.5 + 0.5 * apply_op('Sign', x=z) * (1.0 - math.exp(-math.abs(z)))
+
+  def _log_tail(self, z):
+    """The logarithm of the probability of what lies below z, without rounding to 0 or 1."""
+    return array.where(z < 0.0, z - numbers.log(2.0), _log1p(-0.5 * math.exp(-math.abs(z))))
+
+  def _log_cdf(self, x):
+    return self._log_tail(self._standard(x))
+
+  def _log_survival_function(self, x):
+    return self._log_tail(-self._standard(x))
 
   def _quantile(self, p):
     side = p - 0.5

@@ -3,7 +3,7 @@
 A distribution is a batch of independent random variables, whose parameters are tensors that are
 broadcast. A kind of distribution gives formulas, methods with a leading underscore, of values that
 have the shape sample + batch + event. The methods without one open the name scopes and convert;
-prob follows from log_prob, stddev from variance, where there is no other formula.
+prob follows from log_prob, log_cdf from cdf, stddev from variance, where there is no other formula.
 """
 from __future__ import annotations
 
@@ -143,19 +143,25 @@ class Distribution:
     return self._call(name, self._cdf, value)
 
   def log_cdf(self, value, name='log_cdf'):
-    return self._call(name, lambda x: apply_op('Log', x=self._cdf(x)), value)
+    return self._call(name, self._log_cdf, value)
 
   def survival_function(self, value, name='survival_function'):
     return self._call(name, lambda x: 1.0 - self._cdf(x), value)
 
   def log_survival_function(self, value, name='log_survival_function'):
-    return self._call(name, lambda x: apply_op('Log1p', x=-self._cdf(x)), value)
+    return self._call(name, self._log_survival_function, value)
 
   def quantile(self, value, name='quantile'):
     return self._call(name, self._quantile, value)
 
   def _prob(self, x):
     return math.exp(self._log_prob(x))
+
+  def _log_cdf(self, x):
+    return apply_op('Log', x=self._cdf(x))
+
+  def _log_survival_function(self, x):
+    return apply_op('Log1p', x=-self._cdf(x))
 
   # Moments ---------------------------------------------------------------------------------------
 
