@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from leat._export import export
 from leat._contrib.learn.estimator import BaseEstimator
+from leat._contrib.linear_optimizer.optimizer import SDCAOptimizer
 from leat._estimator import dnn, head as heads, linear, optimizers
 from leat._feature import layers as layers_of_columns
 from leat._feature.column import FeatureColumn
 from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys, control_dependencies
-from leat._ops import assign, clip, control, losses
+from leat._ops import array, assign, clip, control, losses
 from leat._ops.variable_scope import variable_scope
 from leat._train import step as steps
 
@@ -32,13 +33,14 @@ def _are_core(columns):
 
 
 def _sums(features, columns, units, joint):
-  """The logits of a linear model; with `joint` all columns have one variable."""
+  """(the logits of a linear model, {column: [its variable]}, the bias), the latter two None for
+  core columns; with `joint` all columns have one variable."""
   if _are_core(columns):
-    return linear.logits_of(features, columns, units, 'sum')
+    return linear.logits_of(features, columns, units, 'sum'), None, None
   from leat.contrib import layers
   function = layers.joint_weighted_sum_from_feature_columns if joint else \
       layers.weighted_sum_from_feature_columns
-  return function(columns_to_tensors=features, feature_columns=columns, num_outputs=units)[0]
+  return function(columns_to_tensors=features, feature_columns=columns, num_outputs=units)
 
 
 def _inputs(features, columns):
@@ -47,6 +49,27 @@ def _inputs(features, columns):
     return layers_of_columns.input_layer(features, columns)
   from leat.contrib import layers
   return layers.input_from_feature_columns(columns_to_tensors=features, feature_columns=columns)
+
+
+_SDCA_LOSSES = {heads.BinaryHead: 'logistic_loss', heads.RegressionHead: 'squared_loss'}
+
+
+def _dual_step(optimizer, head, features, labels, logits, columns_to_variables, bias):
+  """The operation that trains a linear model by an SDCAOptimizer, and raises the global step. The
+  bias is the weight of a column of ones."""
+  loss_type = _SDCA_LOSSES.get(type(head))
+  if loss_type is None or head.logits_dimension != 1:
+    raise ValueError('SDCAOptimizer does not apply: the model has %d logits, must have 1' %
+                     head.logits_dimension)
+  if columns_to_variables is None:
+    raise ValueError('SDCAOptimizer needs the feature columns of contrib.layers')
+  from leat.contrib import layers
+  ones = layers.real_valued_column('tf_virtual_bias_column')
+  targets = head._loss(logits, labels)[1]
+  model, train = optimizer.get_train_step(
+      {**columns_to_variables, ones: [bias]}, head._weight_column, loss_type,
+      {**features, ones: array.ones_like(targets)}, targets, steps.get_global_step())
+  return model.update_weights(train)
 
 
 class _Canned(BaseEstimator):
@@ -73,14 +96,21 @@ class _Canned(BaseEstimator):
           net = _inputs(features, columns)
         parts.append(dnn.logits_above(net, mode, self._head.logits_dimension, *above, False))
       trained.append((optimizers.instance(optimizer or 'Adagrad', 0.05), 'dnn/'))
+    is_dual = bool(self._wide) and isinstance(self._wide[1], SDCAOptimizer)
+    if is_dual and self._deep:
+      raise ValueError('SDCAOptimizer trains linear models alone')
     if self._wide:
       columns, optimizer = self._wide
       with variable_scope('linear', values=list(features.values()), partitioner=split):
-        parts.append(_sums(features, columns, self._head.logits_dimension, self._joint))
-      trained.append((optimizers.instance(optimizer or linear.default_optimizer(columns), 0.2),
-                      'linear/'))
+        logits, weights, bias = _sums(features, columns, self._head.logits_dimension, self._joint)
+      parts.append(logits)
+      if not is_dual:
+        trained.append((optimizers.instance(optimizer or linear.default_optimizer(columns), 0.2),
+                        'linear/'))
 
     def train_op(loss):
+      if is_dual:
+        return _dual_step(optimizer, self._head, features, labels, logits, weights, bias)
       done = control.group(*[_minimize(o, loss, self._clip_norm, scope=s) for o, s in trained])
       with control_dependencies([done]):
         return assign.assign_add(steps.get_global_step(), 1).op
