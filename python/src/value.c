@@ -232,9 +232,9 @@ static PyObject* value_shape(PyObject* self, void* unused) {
   return shape;
 }
 
-/* What numpy has for the elements of a type. A number is made by writing it into |memory|, over which
- * |cell| is an array of shape (), and asking for cell[()], which copies it: calling the class would
- * take seven times as long. The GIL is held from the one to the other. */
+/* What numpy has for the elements of a type. A number is made by writing it into |memory|, over
+ * which |cell| is an array of shape (), and asking for cell[()], which copies it: calling the class
+ * would take seven times as long. The GIL is held from the one to the other. */
 typedef struct element_t {
   PyObject* element_class; /* NULL: the type has none, or numpy is not loaded */
   PyObject* cell;          /* NULL before the first number */

@@ -1,5 +1,5 @@
-"""tf.contrib.linear_optimizer: weights beside those that solve the problem, which are known in closed
-form for squares, and by the slope of the loss for others."""
+"""tf.contrib.linear_optimizer: weights beside those that solve the problem, which are known in
+closed form for squares, and by the slope of the loss for others."""
 import itertools
 import unittest
 
@@ -94,7 +94,7 @@ class SdcaModelTest(unittest.TestCase):
                    symmetric_l2_regularization=1.)
     for changed, message in (
         (({}, variables, options), 'must all be specified'),
-        (({**examples, 'example_ids': None}, variables, options), 'example_ids has to be specified'),
+        (({**examples, 'example_ids': None}, variables, options), 'example_ids has to be'),
         (({**examples, 'dense_features': X}, variables, options), 'dense_features must be a list'),
         ((examples, variables, {**options, 'loss_type': 'absolute'}), 'Unsupported loss_type'),
         ((examples, variables, {**options, 'symmetric_l1_regularization': -1.}), 'non-negative')):

@@ -38,8 +38,8 @@ class _OfRows:
 
 @export('contrib.opt.NadamOptimizer')
 class NadamOptimizer(AdamOptimizer):
-  """Adam with Nesterov's momentum. A sparse gradient moves the rows that it has, though the means of
-  the others go on."""
+  """Adam with Nesterov's momentum. A sparse gradient moves the rows that it has, though the means
+  of the others go on."""
 
   def _attributes(self):
     return {**super()._attributes(), 'use_nesterov': True}
