@@ -268,11 +268,11 @@ static int64_t ring(leat_resource_t* owner) {
     process_elsewhere(due);
     leat_mutex_lock(&queue->mutex);
   }
-  leat_batch_t* open = queue->last;
-  if (!open || open->is_closed || open->deadline_ns <= leat_clock_now_ns()) {
-    return LEAT_DEADLINE_NEVER;
-  }
-  return open->deadline_ns;
+  // A deadline that has passed only now is not waited for, but looked at once more.
+  const leat_batch_t* open = queue->last;
+  const bool waits_for_end = open && open->deadline_ns <= leat_clock_now_ns() &&
+                             queue->processed_count >= concurrency_of(queue);
+  return open && !open->is_closed && !waits_for_end ? open->deadline_ns : LEAT_DEADLINE_NEVER;
 }
 
 // ---- Tasks --------------------------------------------------------------------------------------
