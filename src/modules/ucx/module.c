@@ -13,6 +13,8 @@
 
 // How long closing waits for UCX to close links. Those to ends that are gone need no answer.
 #define CLOSE_NS INT64_C(2000000000)
+// And for what UCX sends by itself.
+#define FLUSH_NS INT64_C(1000000000)
 
 const leat_plane_host_t* ucx_host;
 static leat_mutex_t host_mutex = {PTHREAD_MUTEX_INITIALIZER};
@@ -56,11 +58,28 @@ static ucs_status_t open_worker(leat_plane_end_t* end) {
   return status;
 }
 
-// The threads have ended.
+// Lets go out what UCX itself has yet to send, such as its answer to a link that is being made: it
+// ends the process where a worker is destroyed before that. Whether all has gone in time.
+static bool flush(ucp_worker_h worker) {
+  const ucp_request_param_t param = {0};
+  const int64_t deadline_ns = ucx_host->now_ns() + FLUSH_NS;
+  const ucs_status_ptr_t request = ucp_worker_flush_nbx(worker, &param);
+  if (!UCS_PTR_IS_PTR(request)) return true;
+  while (ucp_request_check_status(request) == UCS_INPROGRESS && ucx_host->now_ns() < deadline_ns) {
+    ucp_worker_progress(worker);
+  }
+  const bool is_done = ucp_request_check_status(request) != UCS_INPROGRESS;
+  ucp_request_free(request);
+  return is_done;
+}
+
+// The threads have ended. A worker that cannot be destroyed stays until the process ends.
 static void free_end(leat_plane_end_t* end) {
   if (end->address) ucp_worker_release_address(end->worker, end->address);
-  if (end->worker) ucp_worker_destroy(end->worker);
-  if (end->context) ucp_cleanup(end->context);
+  if (!end->worker || flush(end->worker)) {
+    if (end->worker) ucp_worker_destroy(end->worker);
+    if (end->context) ucp_cleanup(end->context);
+  }
   ucx_receipts_end(end);
   for (ucx_event_t *event = end->first_event, *next; event; event = next) {
     next = event->next;
