@@ -3,12 +3,12 @@ option (Nadam), or a formula of several operations (LazyAdam, LARS)."""
 from __future__ import annotations
 
 from leat._export import export
-from leat._graph.apply import apply_op, make_op
+from leat._graph.apply import apply_op
 from leat._graph.conversion import convert
 from leat._graph.scope import control_dependencies
 from leat._ops import array, control, math
 from leat._ops.sparse import IndexedSlices
-from leat._train.optimizer import Optimizer, _is_resource
+from leat._train.optimizer import Optimizer
 from leat._train.optimizers import AdamOptimizer, MomentumOptimizer, _Applied
 
 _sqrt = lambda x: apply_op('Sqrt', x=x)
@@ -104,30 +104,19 @@ class PowerSignOptimizer(AddSignOptimizer):
 class AdaMaxOptimizer(_OfRows, AdamOptimizer):
   """Adam with the largest gradient in the place of the root of the mean square."""
 
+  _op = 'ApplyAdaMax'
+
   def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False,
                name='AdaMax'):
     super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-  def _maximum(self, var):
-    """The arguments that ApplyAdaMax has of Adam's."""
-    m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
-    power = self._get_non_slot_variable('beta1_power', graph=var.graph)
-    cast = lambda setting: math.cast(self._tensors[setting], var.dtype.base_dtype)
-    return dict(var=var._ref(), m=m._ref(), v=v._ref(),
-                beta1_power=math.cast(power._as_tensor(), var.dtype.base_dtype),
-                lr=cast('learning_rate'), beta1=cast('beta1'), beta2=cast('beta2'),
-                epsilon=cast('epsilon'), use_locking=self._use_locking)
-
-  def _apply_dense(self, grad, var):
-    return make_op('ApplyAdaMax', grad=math.cast(grad, var.dtype.base_dtype),
-                   **self._maximum(var)).outputs[0]
-
-  def _resource_apply_dense(self, grad, handle):
-    return make_op('ResourceApplyAdaMax', grad=math.cast(grad, handle.dtype.base_dtype),
-                   **self._maximum(handle))
+  def _inputs(self, var, dtype):
+    found = super()._inputs(var, dtype)
+    del found['beta2_power']   # the largest gradient has no bias
+    return found
 
   def _apply_rows(self, grad, var, indices):
-    given = self._maximum(var)
+    given = self._inputs(var, var.dtype.base_dtype)
     beta1, beta2 = given['beta1'], given['beta2']
     m, v = self.get_slot(var, 'm'), self.get_slot(var, 'v')
     new_m = beta1 * array.gather(m, indices) + (1 - beta1) * grad
