@@ -312,6 +312,11 @@ static bool convert(TF_DataType dtype, const void* data, size_t count, float* ou
 #undef CONVERT
 }
 
+static leat_status_t check_size(size_t rows, size_t columns) {
+  if (columns == 0 || rows <= BOARD_EMBEDDING_FLOATS / columns) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "the tensor has more than 2^26 numbers");
+}
+
 // Reads the tensor |index| of the checkpoint.
 static leat_status_t read_tensor(leat_checkpoint_t* checkpoint, size_t index, size_t row_limit,
                                  leat_arena_t* arena, board_matrix_t* out_matrix) {
@@ -322,9 +327,7 @@ static leat_status_t read_tensor(leat_checkpoint_t* checkpoint, size_t index, si
   for (int i = 1; i < rank; ++i) {
     if (__builtin_mul_overflow(columns, (size_t)dims[i], &columns)) columns = SIZE_MAX;
   }
-  if (columns && rows > BOARD_EMBEDDING_FLOATS / columns) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "the tensor has more than 2^26 numbers");
-  }
+  LEAT_RETURN_IF_ERROR(check_size(rows, columns));
   TF_Status* status = TF_NewStatus();
   TF_Tensor* tensor =
       leat_checkpoint_read(checkpoint, leat_checkpoint_name(checkpoint, index), status);
@@ -346,10 +349,7 @@ static leat_status_t read_floats(leat_string_view_t bytes, const leat_pb_embeddi
                                  size_t row_limit, leat_arena_t* arena,
                                  board_matrix_t* out_matrix) {
   size_t rows = info->tensor_shape.items[0], columns = info->tensor_shape.items[1];
-  if (columns && rows > BOARD_EMBEDDING_FLOATS / columns) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "the configuration states more than 2^26 numbers");
-  }
+  LEAT_RETURN_IF_ERROR(check_size(rows, columns));
   if (bytes.size != rows * columns * sizeof(float)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "the file has %zu bytes, must have %zu",
                             bytes.size, rows * columns * sizeof(float));

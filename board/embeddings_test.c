@@ -3,8 +3,8 @@
 // the tensor "a"; shapes and numbers are those that they wrote. They catch rows and columns that
 // are exchanged, blank lines that count, a limit of rows that is passed over, and shapes whose
 // product overflows. Configurations come with the files of strangers, so paths that are absolute,
-// lead upwards or contain NUL must be refused with INVALID_ARGUMENT or NOT_FOUND. Checkpoints, and
-// a path that leads to a real file outside, are compared with TensorBoard's answers by
+// lead upwards or contain NUL must be refused with INVALID_ARGUMENT. Checkpoints, and a path that
+// leads to a real file outside, are compared with TensorBoard's answers by
 // tests/oracle/board_plugins_oracle.py.
 #include "board/embeddings.h"
 

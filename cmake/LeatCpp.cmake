@@ -48,7 +48,7 @@ else()
   target_link_libraries(leat_cpp_program INTERFACE leat_cpp Threads::Threads)
 endif()
 
-# The families of ops are known inside of the library alone.
+# The list of all families of ops is one of the library's internals.
 add_library(leat_cpp_families STATIC cpp/families.c)
 target_link_libraries(leat_cpp_families PRIVATE leat_flags)
 target_include_directories(leat_cpp_families PRIVATE

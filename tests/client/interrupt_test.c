@@ -88,7 +88,6 @@ static void test_callable(void** state) {
   leat_callable_free(f);
 }
 
-// What is cancelled stays so until the outermost end; before it and after it nothing is.
 // A partial run ends with the call that waits; another one begins anew.
 static void test_partial_run(void** state) {
   for (int i = 0; i < 3; ++i) {
@@ -108,6 +107,7 @@ static void test_partial_run(void** state) {
   }
 }
 
+// What is cancelled stays so until the outermost end; before it and after it nothing is.
 static void test_nested(void** state) {
   leat_interrupt_cancel(interrupt);
   leat_interrupt_begin(interrupt);
