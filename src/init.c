@@ -158,7 +158,7 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/span.c: leat_span_on_step
 //     who hears of the end of each step that is recorded
 //     leat_flight_start | atomic | leat_flight_stop
-//   base/span.c: writer_of_thread, leat_span_name_of_thread
+//   base/span.c: writer_of_thread, leat_span_work_of_thread
 //     spans of this thread that are not in the recording yet; the kernel that runs on it
 //     the first span of a thread | thread; copied under recorder.mutex | thread, by recorder.key
 //   base/posix/host_posix.c: has_come, former

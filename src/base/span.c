@@ -48,7 +48,7 @@ static recorder_t recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static LEAT_THREAD_LOCAL writer_t* writer_of_thread;
 _Atomic(uint32_t) leat_span_recording;
 _Atomic(leat_span_step_fn_t) leat_span_on_step;
-LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
+LEAT_THREAD_LOCAL leat_span_work_t leat_span_work_of_thread;
 
 static void lock(void) { pthread_mutex_lock(&recorder.mutex); }
 static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
@@ -130,8 +130,10 @@ static void add_switch(void* data, int64_t begin_ns, int64_t end_ns, bool was_pr
     keep_chunk(s->chunk);
   }
   const uint32_t count = atomic_load_explicit(&s->chunk->count, memory_order_relaxed);
-  s->chunk->spans[count] = (leat_span_t){time_of(s, begin_ns), time_of(s, end_ns), 0,
-                                         LEAT_SPAN_OFF_CORE, was_preempted};
+  s->chunk->spans[count] = (leat_span_t){.begin = time_of(s, begin_ns),
+                                         .end = time_of(s, end_ns),
+                                         .kind = LEAT_SPAN_OFF_CORE,
+                                         .value = was_preempted};
   atomic_store_explicit(&s->chunk->count, count + 1, memory_order_relaxed);
 }
 
@@ -217,7 +219,8 @@ static bool make_room(void) {
   return has_room;
 }
 
-void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value) {
+void leat_span_end_in_step(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value,
+                           uint32_t step) {
   const int64_t end = leat_span_now();
   const uint32_t recording = atomic_load_explicit(&leat_span_recording, memory_order_acquire);
   const writer_t* writer = writer_of_thread;
@@ -229,7 +232,7 @@ void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t 
   }
   leat_span_chunk_t* chunk = writer->chunk;
   const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
-  chunk->spans[count] = (leat_span_t){begin, end, name, kind, value};
+  chunk->spans[count] = (leat_span_t){begin, end, name, kind, step, value};
   atomic_store_explicit(&chunk->count, count + 1, memory_order_release);
 }
 

@@ -62,9 +62,10 @@ static inline bool leat_span_kind_is_link(uint32_t kind) {
 // Times are of leat_span_now; leat_recording_ns makes nanoseconds of them.
 typedef struct leat_span_s {
   int64_t begin, end;
-  uint32_t name;  // an index of the recording's |names|; 0: it has none
-  uint32_t kind;
-  int64_t value;  // the number that the kind says
+  uint32_t name;       // an index of the recording's |names|; 0: it has none
+  uint32_t kind : 8;   // a leat_span_kind_t
+  uint32_t step : 24;  // leat_span_step of the step that it is a part of; 0: it is not known
+  int64_t value;       // the number that the kind says
 } leat_span_t;
 _Static_assert(sizeof(leat_span_t) == 32, "two spans fill a line of the cache");
 
@@ -84,9 +85,18 @@ static inline int64_t leat_span_now(void) {
 static inline int64_t leat_span_begin(void) {
   return leat_spans_are_recorded() ? leat_span_now() : 0;
 }
-// Records what has gone on since |begin|. A span for which there is no memory is dropped. One that
-// began under an earlier recording has a |begin| before this one's.
-void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value);
+// What is kept of the number of a step, for a call that of its caller's: the low bits, which tell
+// the steps apart that are under way at once, here and in other processes.
+static inline uint32_t leat_span_step(int64_t step_id) { return (uint32_t)step_id & 0xffffff; }
+// Records what has gone on since |begin|, as a part of |step|, a leat_span_step; 0: of no step that
+// the caller knows. A span for which there is no memory is dropped. One that began under an earlier
+// recording has a |begin| before this one's.
+void leat_span_end_in_step(int64_t begin, leat_span_kind_t kind, uint32_t name, int64_t value,
+                           uint32_t step);
+static inline void leat_span_end(int64_t begin, leat_span_kind_t kind, uint32_t name,
+                                 int64_t value) {
+  leat_span_end_in_step(begin, kind, name, value, 0);
+}
 // The number of a name and what it is the name of (a node and its op) in the recording under way; 0
 // where there is none, or no memory. |cache|, which begins as 0, remembers the answer, so that the
 // next question costs a load.
@@ -110,9 +120,13 @@ static inline void leat_span_mark(leat_span_kind_t kind, uint32_t name, int64_t 
 static inline int64_t leat_span_message(int64_t step_id, leat_string_view_t key) {
   return (int64_t)(leat_hash_mix(leat_string_view_hash(key), (uint64_t)step_id) >> 1) | 1;
 }
-// What the thread's spans are part of: the name of the kernel that runs, for the pieces of its loop
-// that other threads run.
-extern LEAT_THREAD_LOCAL uint32_t leat_span_name_of_thread;
+// What the thread works on while something is recorded. The kernel, for the pieces of its loop that
+// other threads run; the step of the kernel that ran last, for the task that it was in.
+typedef struct leat_span_work_s {
+  uint32_t name;  // of the kernel that runs; 0: none does
+  uint32_t step;  // a leat_span_step; 0: not known
+} leat_span_work_t;
+extern LEAT_THREAD_LOCAL leat_span_work_t leat_span_work_of_thread;
 
 // A graph that is run as a whole: its nodes, and which of them each takes values from or waits for.
 typedef struct leat_span_node_s {

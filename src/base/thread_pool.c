@@ -51,7 +51,7 @@ typedef struct loop_s {
   int64_t total;
   int64_t chunk;
   int64_t chunk_count;
-  uint32_t span_name;  // the caller's
+  leat_span_work_t work;  // what the caller's spans are part of
   leat_mutex_t mutex;  // for a caller that waits long
   leat_condition_t condition;
   LEAT_ALIGNED(LEAT_CACHE_LINE_BYTES) _Atomic int64_t next;  // first chunk not taken yet
@@ -189,7 +189,8 @@ static void run_chunks(loop_t* loop) {
     const int64_t count = LEAT_MIN(loop->chunk, loop->total - begin);
     const int64_t span = leat_span_begin();
     loop->fn(loop->data, begin, begin + count);
-    if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_SHARD, loop->span_name, count);
+    if (LEAT_LIKELY(!span)) continue;
+    leat_span_end_in_step(span, LEAT_SPAN_SHARD, loop->work.name, count, loop->work.step);
   }
 }
 
@@ -239,9 +240,11 @@ static bool take_work(leat_thread_pool_t* pool, work_t* out_work) {
 
 static void run_task(const task_t* task) {
   const int64_t span = leat_span_begin();
+  if (LEAT_UNLIKELY(span)) leat_span_work_of_thread = (leat_span_work_t){0};
   task->fn(task->data);
   if (LEAT_LIKELY(!span)) return;
-  leat_span_end(span, LEAT_SPAN_TASK, 0, task->queued ? span - task->queued : 0);
+  leat_span_end_in_step(span, LEAT_SPAN_TASK, 0, task->queued ? span - task->queued : 0,
+                        leat_span_work_of_thread.step);
 }
 
 static void do_work(leat_thread_pool_t* pool, const work_t* work) {
@@ -446,7 +449,7 @@ void leat_thread_pool_parallel_for(leat_thread_pool_t* pool, int width_limit, in
   loop->total = total;
   loop->chunk = (total - 1) / chunk_count + 1;
   loop->chunk_count = (total - 1) / loop->chunk + 1;
-  loop->span_name = leat_spans_are_recorded() ? leat_span_name_of_thread : 0;
+  loop->work = leat_spans_are_recorded() ? leat_span_work_of_thread : (leat_span_work_t){0};
   atomic_store_explicit(&loop->next, 0, memory_order_relaxed);
   run_loop(pool, slot, width - 1, cost_ns >= WAKE_MINIMUM_NS);
 }

@@ -93,14 +93,21 @@ static int64_t count_input_bytes(const leat_kernel_context_t* c) {
   return bytes;
 }
 
+// The step of a call is its caller's, so that all kernels of a step have one number.
+static leat_span_work_t work_of(const leat_kernel_context_t* c) {
+  return (leat_span_work_t){leat_kernel_span_name(c->kernel),
+                            leat_span_step(c->services->container_step_id)};
+}
+
 static leat_status_t compute_in_span(leat_kernel_context_t* c, leat_kernel_compute_fn_t compute,
                                      int64_t span) {
-  const uint32_t name = leat_kernel_span_name(c->kernel), around = leat_span_name_of_thread;
+  const uint32_t around = leat_span_work_of_thread.name;
   const int64_t bytes = count_input_bytes(c);
-  leat_span_name_of_thread = name;
+  const leat_span_work_t work = work_of(c);
+  leat_span_work_of_thread = work;
   leat_status_t status = compute(c);
-  leat_span_name_of_thread = around;
-  leat_span_end(span, LEAT_SPAN_KERNEL, name, bytes);
+  leat_span_work_of_thread = (leat_span_work_t){around, work.step};
+  leat_span_end_in_step(span, LEAT_SPAN_KERNEL, work.name, bytes, work.step);
   return status;
 }
 
@@ -121,8 +128,9 @@ static void on_kernel_done(leat_kernel_context_t* c, leat_status_t status) {
   leat_async_call_t* call = c->owner;
   if (!status) status = leat_kernel_verify_outputs(c, call->takes_dead);
   if (call->observed && call->span) {
-    leat_span_end(call->span, LEAT_SPAN_ASYNC_KERNEL, leat_kernel_span_name(c->kernel),
-                  call->input_bytes);
+    const leat_span_work_t work = work_of(c);
+    leat_span_end_in_step(call->span, LEAT_SPAN_ASYNC_KERNEL, work.name, call->input_bytes,
+                          work.step);
   }
   if (!status && call->observed) tell_listener(c, call->start_ns);
   call->status = leat_kernel_annotate(c->kernel, status);
@@ -142,9 +150,9 @@ bool leat_async_call_start(leat_async_call_t* call) {
     if (call->span) call->input_bytes = count_input_bytes(&call->context);
   }
   atomic_store_explicit(&call->state, CALL_STARTING, memory_order_relaxed);
-  const uint32_t around = leat_span_name_of_thread;
-  if (call->observed) leat_span_name_of_thread = leat_kernel_span_name(call->context.kernel);
+  const uint32_t around = leat_span_work_of_thread.name;
+  if (call->observed) leat_span_work_of_thread = work_of(&call->context);
   call->context.kernel->row->compute_async(&call->context, on_kernel_done);
-  leat_span_name_of_thread = around;
+  leat_span_work_of_thread.name = around;
   return atomic_exchange_explicit(&call->state, CALL_STARTED, memory_order_acq_rel) == CALL_ENDED;
 }

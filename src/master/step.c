@@ -279,7 +279,8 @@ static inline leat_status_t run_step(leat_compiled_t* compiled, leat_run_request
     leat_compiled_cleanup_step(compiled, whole->step_id);
   }
   if (LEAT_UNLIKELY(span)) {
-    leat_span_end(span, LEAT_SPAN_STEP, 0, whole->step_id);
+    const int64_t id = whole->container_step_id ? whole->container_step_id : whole->step_id;
+    leat_span_end_in_step(span, LEAT_SPAN_STEP, 0, whole->step_id, leat_span_step(id));
     const leat_span_step_fn_t fn = atomic_load_explicit(&leat_span_on_step, memory_order_acquire);
     if (fn) fn(span, whole->step_id, compiled, status);
   }

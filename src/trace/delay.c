@@ -105,8 +105,11 @@ static leat_status_t find_steps_of_row(finder_t* finder, uint32_t index) {
       if (outer < outer_end && delays->steps[outer].begin_ns <= slice->begin_ns) continue;
       LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), delays->step_count + 1,
                                      &delays->steps, &finder->step_capacity));
-      delays->steps[delays->step_count++] = (leat_step_t){
-          lane->values[at], slice->begin_ns, slice->end_ns, index, 0};
+      delays->steps[delays->step_count++] = (leat_step_t){.number = lane->values[at],
+                                                          .mark = lane->steps[at],
+                                                          .begin_ns = slice->begin_ns,
+                                                          .end_ns = slice->end_ns,
+                                                          .row = index};
     }
   }
   return leat_ok_status();

@@ -61,6 +61,7 @@ typedef struct leat_path_piece_s {
 
 typedef struct leat_step_s {
   int64_t number;  // as the session counts
+  uint32_t mark;   // what its slices have as their step (leat_slice_facts_t); 0: not known
   int64_t begin_ns, end_ns;
   uint32_t row;
   uint32_t group;  // steps that are alike

@@ -1,7 +1,8 @@
 // Edges are kept by node: a recording has them once for each graph and not for each kernel that
 // ran. So which kernel brought a value is found by time: of the producer's kernels in the step the
 // last one that ended before the reader began. In a loop that is the one of the same or the last
-// iteration, and where two steps of one graph overlap, perhaps one of the other step.
+// iteration. Kernels say of which step they are, since two steps of one graph may overlap; in a
+// recording that does not have that, the kernel may be one of the other step.
 //
 // A step's kernels are listed when its path is walked, sorted by node and end, so that a producer
 // is found by a search. Messages and launches are few beside kernels, and one list has those of the
@@ -172,6 +173,7 @@ static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* s
     const leat_slice_t* slice = &lane->slices[at];
     const uint32_t node = leat_delay_graph_node(instances->graph, slice);
     if (node == LEAT_NO_NODE || slice->begin_ns < step->begin_ns) continue;
+    if (lane->steps[at] && step->mark && lane->steps[at] != step->mark) continue;
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), instances->count + 1,
                                    &instances->items, &instances->capacity));
     instances->items[instances->count++] = (leat_instance_t){node, row, slice};

@@ -1,8 +1,10 @@
 // Looks at a row at a moment: of the slices around it the outermost that blocks, or else the
 // innermost kernel, says what the thread did. Where a thread waited, the other rows are looked
-// through for what ended last before it went on, which costs a search in each lane. What a thread
-// of another step ended counts only where there is nothing else, since steps seldom wait for each
-// other; and rows of other processes count only for the thread that runs the whole step.
+// through for what ended last before it went on, which costs a search in each lane. What was done
+// for another step counts only where there is nothing else, since steps seldom wait for each other:
+// kernels and tasks have the number of their step, and where they do not, a thread that is in a
+// step of its own tells. Rows of other processes count only for the thread that runs the whole
+// step.
 #include "trace/delay_rows.h"
 
 #include "base/checked.h"
@@ -28,6 +30,9 @@ bool leat_rows_is_stream_work(uint32_t kind) {
   return kind == LEAT_SPAN_STREAM || kind == LEAT_SPAN_COPY;
 }
 
+// Whether both are known, and differ.
+static bool are_other_steps(uint32_t a, uint32_t b) { return a && b && a != b; }
+
 leat_row_state_t leat_rows_look(const leat_delay_rows_t* rows, uint32_t row, int64_t time_ns) {
   const leat_timeline_row_t* r = rows->timeline->rows[row];
   leat_row_state_t state = {0};
@@ -40,6 +45,8 @@ leat_row_state_t leat_rows_look(const leat_delay_rows_t* rows, uint32_t row, int
     if (is_over) continue;
     const uint32_t kind = leat_rows_kind(rows, slice);
     const int64_t value = lane->values[slice - lane->slices];
+    const uint32_t step = lane->steps[slice - lane->slices];
+    if (step) state.step = step;
     if (is_blocking(kind)) {
       state.blocked = slice;
       state.blocked_kind = kind;
@@ -88,7 +95,10 @@ static uint32_t find_worker(const leat_delay_rows_t* rows, uint32_t home, uint32
   if (leat_rows_is_working(&caller)) return home;
   for (uint32_t i = 0; i < rows->timeline->row_count; ++i) {
     const leat_row_state_t state = leat_rows_look(rows, i, time_ns);
-    if (i == row || !is_of_process(rows, row, i) || state.is_in_step) continue;
+    if (i == row || !is_of_process(rows, row, i) || state.is_in_step ||
+        are_other_steps(state.step, caller.step)) {
+      continue;
+    }
     if (leat_rows_is_working(&state)) return i;
   }
   return UINT32_MAX;
@@ -119,12 +129,16 @@ static leat_arrival_t last_on_row(const leat_delay_rows_t* rows, uint32_t home, 
     if (!is_ours && !is_awaited(rows, wait, kind)) continue;
     arrival.end_ns = slice->end_ns;
     arrival.asynchronous = is_ours ? slice : NULL;
+    arrival.step = lane->steps[slice - lane->slices];
   }
   return arrival;
 }
 
-// Whether the row is another caller's, which was in a step of its own when it ended something.
-static bool is_of_other_step(const leat_delay_rows_t* rows, const leat_arrival_t* arrival) {
+// Whether what ended was for another step than |step|, or else the row another caller's, which was
+// in a step of its own.
+static bool is_of_other_step(const leat_delay_rows_t* rows, const leat_arrival_t* arrival,
+                             uint32_t step) {
+  if (arrival->step && step) return arrival->step != step;
   return !arrival->asynchronous && arrival->row != rows->step->row &&
          leat_rows_look(rows, arrival->row, arrival->end_ns).is_in_step;
 }
@@ -143,12 +157,13 @@ leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, u
                                  const leat_slice_t* wait, int64_t from_ns, int64_t to_ns,
                                  int64_t* out_lead_ns) {
   leat_arrival_t last = {0}, other = {0}, unnamed = {0};
+  const uint32_t step = leat_rows_look(rows, row, to_ns).step;
   int64_t second_ns = from_ns;
   for (uint32_t i = 0; i < rows->timeline->row_count; ++i) {
     if (i == row || (row != rows->step->row && !is_of_process(rows, row, i))) continue;
     const leat_arrival_t arrival = last_on_row(rows, home, i, from_ns, to_ns, wait);
     if (!arrival.end_ns) continue;
-    if (is_of_other_step(rows, &arrival)) {
+    if (is_of_other_step(rows, &arrival, step)) {
       if (arrival.end_ns > other.end_ns) other = arrival;
       continue;
     }

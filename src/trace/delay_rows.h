@@ -22,6 +22,7 @@ typedef struct leat_row_state_s {
   const leat_slice_t* task;
   int64_t queued_ns;            // of the task
   bool is_in_step;              // of whichever
+  uint32_t step;                // the leat_span_step that it worked for; 0: not known
 } leat_row_state_t;
 
 // Something that ended: the time, and the slice of an asynchronous kernel, or NULL for a thread's.
@@ -29,6 +30,7 @@ typedef struct leat_arrival_s {
   uint32_t row;
   int64_t end_ns;  // 0: there is none
   const leat_slice_t* asynchronous;
+  uint32_t step;   // as in a state
 } leat_arrival_t;
 
 uint32_t leat_rows_kind(const leat_delay_rows_t* rows, const leat_slice_t* slice);
@@ -37,9 +39,9 @@ leat_row_state_t leat_rows_look(const leat_delay_rows_t* rows, uint32_t row, int
 // Whether the row works on something, as opposed to waiting for it.
 bool leat_rows_is_working(const leat_row_state_t* state);
 // What ended last before |wait|, of |row|, did at |to_ns|, and how long before that the second did.
-// |home| is the row of the caller. Threads in steps of their own count only where there is nothing
-// else, and so do other threads than the one that the recording names, which may have done nothing
-// that it shows. Only the step's caller waits for other processes.
+// |home| is the row of the caller. What was for another step than |wait| counts only where there is
+// nothing else, and so do other threads than the one that the recording names, which may have done
+// nothing that it shows. Only the step's caller waits for other processes.
 leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, uint32_t row,
                                  const leat_slice_t* wait, int64_t from_ns, int64_t to_ns,
                                  int64_t* out_lead_ns);

@@ -101,7 +101,7 @@ typedef struct words_s {
   const char* value_name;
   int64_t value;
   int64_t by;  // the id of the thread that ended it or held the lock; 0: not known
-  uint32_t graph;
+  uint32_t graph, step;
 } words_t;
 
 static words_t words_of(const leat_recording_t* recording, const placed_t* item) {
@@ -131,7 +131,8 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
                    .value_name = kValues[span->kind],
                    .value = value,
                    .by = by,
-                   .graph = name.graph};
+                   .graph = name.graph,
+                   .step = span->step};
 }
 
 // Where an arrow touches a span.
@@ -214,7 +215,7 @@ static leat_status_t put_row(writer_t* w, uint32_t row) {
 static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   const words_t words = words_of(w->rows->recording, item);
   leat_string_view_t kind = words.kind;
-  leat_pb_debug_annotation_t notes[4];
+  leat_pb_debug_annotation_t notes[5];
   uint64_t flow = (uint64_t)item->span->value;
   const arrow_t arrow = arrow_of(item->span->kind);
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN,
@@ -240,6 +241,10 @@ static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   if (words.graph) {
     notes[event.debug_annotations.count++] =
         (leat_pb_debug_annotation_t){.name = LEAT_SV("graph"), .int_value = words.graph};
+  }
+  if (words.step) {
+    notes[event.debug_annotations.count++] =
+        (leat_pb_debug_annotation_t){.name = LEAT_SV("in step"), .int_value = words.step};
   }
   leat_pb_trace_packet_t packet = {
       .timestamp = (uint64_t)written_ns(w, item->span->begin),
@@ -408,6 +413,7 @@ static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
   }
   if (words.by) leat_string_builder_print(w->out, "%s\"by\":%" PRId64, comma, words.by);
   if (words.graph) leat_string_builder_print(w->out, ",\"graph\":%u", words.graph);
+  if (words.step) leat_string_builder_print(w->out, ",\"in step\":%u", words.step);
   leat_string_builder_append(w->out, LEAT_SV("}},\n"));
   return flush(w, FLUSH_BYTES);
 }

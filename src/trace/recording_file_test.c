@@ -17,18 +17,19 @@ static leat_span_name_t names[] = {{{0}, {0}, 0}, {{"layer/mul", 9}, {"MatMul", 
 static leat_span_thread_t threads[] = {{11, "main"}, {12, "pool \"1\""}};
 
 // Thread 0: a step with two kernels that touch, a piece of a loop in the second. Thread 1: a task
-// that was queued. Of three asynchronous kernels two overlap. One span is of an earlier recording.
+// that was queued. Of three asynchronous kernels two overlap. One kernel knows its step. One span
+// is of an earlier recording.
 static const leat_span_t spans[][5] = {
-    {{20, 30, 1, LEAT_SPAN_KERNEL, 64},
-     {32, 38, 1, LEAT_SPAN_SHARD, 3},
-     {30, 40, 1, LEAT_SPAN_KERNEL, 8},
-     {10, 50, 0, LEAT_SPAN_STEP, 77},
-     {12, 35, 1, LEAT_SPAN_ASYNC_KERNEL, 4}},
-    {{15, 25, 0, LEAT_SPAN_TASK, 5},
-     {20, 22, 1, LEAT_SPAN_ASYNC_KERNEL, 0},
-     {36, 60, 1, LEAT_SPAN_ASYNC_KERNEL, 0},
-     {1, 60, 0, LEAT_SPAN_PARK, 0},
-     {60, 60, 0, LEAT_SPAN_LOCK, 0}}};
+    {{20, 30, 1, LEAT_SPAN_KERNEL, 0, 64},
+     {32, 38, 1, LEAT_SPAN_SHARD, 0, 3},
+     {30, 40, 1, LEAT_SPAN_KERNEL, 0xabcdef, 8},
+     {10, 50, 0, LEAT_SPAN_STEP, 0, 77},
+     {12, 35, 1, LEAT_SPAN_ASYNC_KERNEL, 0, 4}},
+    {{15, 25, 0, LEAT_SPAN_TASK, 0, 5},
+     {20, 22, 1, LEAT_SPAN_ASYNC_KERNEL, 0, 0},
+     {36, 60, 1, LEAT_SPAN_ASYNC_KERNEL, 0, 0},
+     {1, 60, 0, LEAT_SPAN_PARK, 0, 0},
+     {60, 60, 0, LEAT_SPAN_LOCK, 0, 0}}};
 
 static leat_recording_t* make(void) {
   leat_recording_t* recording;
@@ -132,7 +133,8 @@ static void chrome_has_one_event_for_a_span(void** state) {
       "\"name\":\"MatMul\",\"cat\":\"kernel\"",
       "\"tid\":11,\"ts\":1.150,\"dur\":0.100,\"args\":{\"node\":\"layer/mul\",\"input bytes\":64}",
       "\"cat\":\"task\"", "\"args\":{\"queued ns\":50}", "\"name\":\"pool \\\"1\\\"\"",
-      "asynchronous kernels 2", "\"input bytes\":4,\"by\":11", "\"spans lost\":0"};
+      "asynchronous kernels 2", "\"input bytes\":4,\"by\":11",
+      "\"input bytes\":8,\"in step\":11259375}", "\"spans lost\":0"};
   char* data;
   size_t size, events = 0;
   write_and_read("t.json", &data, &size);

@@ -70,15 +70,22 @@ static inline uint32_t test_add_name(test_recording_t* recording, const char* no
   return recording->name_count++;
 }
 
-static inline void test_add_span(test_recording_t* recording, uint32_t thread, int64_t begin,
-                                 int64_t end, leat_span_kind_t kind, uint32_t name,
-                                 int64_t value) {
+// |step|: a leat_span_step; 0: the recording does not know it.
+static inline void test_add_span_in_step(test_recording_t* recording, uint32_t thread,
+                                         int64_t begin, int64_t end, leat_span_kind_t kind,
+                                         uint32_t name, int64_t value, uint32_t step) {
   test_spans_t* spans = kind == LEAT_SPAN_OFF_CORE ? &recording->off_core[thread]
                                                    : &recording->spans[thread];
   assert_true(thread < recording->thread_count && begin > 0 && begin <= end);
   LEAT_EXPECT_OK(
       LEAT_GROW(leat_allocator_system(), spans->count + 1, &spans->items, &spans->capacity));
-  spans->items[spans->count++] = (leat_span_t){begin, end, name, kind, value};
+  spans->items[spans->count++] = (leat_span_t){begin, end, name, kind, step, value};
+}
+
+static inline void test_add_span(test_recording_t* recording, uint32_t thread, int64_t begin,
+                                 int64_t end, leat_span_kind_t kind, uint32_t name,
+                                 int64_t value) {
+  test_add_span_in_step(recording, thread, begin, end, kind, name, value, 0);
 }
 
 static inline int test_compare_ends(const void* a, const void* b) {

@@ -108,6 +108,7 @@ void leat_timeline_free(leat_timeline_t* timeline) {
     for (uint32_t lane = 0; lane < timeline->rows[i]->lane_count; ++lane) {
       leat_allocator_free(a, timeline->rows[i]->lanes[lane].slices);
       leat_allocator_free(a, timeline->rows[i]->lanes[lane].values);
+      leat_allocator_free(a, timeline->rows[i]->lanes[lane].steps);
     }
   }
   leat_allocator_free(a, timeline->rows);
@@ -211,6 +212,9 @@ static leat_status_t grow(leat_lane_t* lane) {
   LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(a, before * sizeof *lane->values,
                                                  after * sizeof *lane->values,
                                                  (void**)&lane->values));
+  LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(a, before * sizeof *lane->steps,
+                                                 after * sizeof *lane->steps,
+                                                 (void**)&lane->steps));
   lane->capacity = after;
   return leat_ok_status();
 }
@@ -221,7 +225,7 @@ static int64_t limit_time(int64_t time_ns) {
 
 leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
                                                 leat_timeline_row_t* row, int64_t time_ns,
-                                                uint32_t name, int64_t value, uint32_t by) {
+                                                uint32_t name, const leat_slice_facts_t* facts) {
   leat_timeline_t* timeline = builder->timeline;
   LEAT_DCHECK(name < timeline->name_count);
   time_ns = limit_time(time_ns);
@@ -242,8 +246,9 @@ leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder
       .end_ns = time_ns,
       .covered_ns = before ? before->covered_ns + duration(before) : 0,
       .name = name,
-      .by = by};
-  lane->values[lane->count++] = value;
+      .by = facts->by};
+  lane->values[lane->count] = facts->value;
+  lane->steps[lane->count++] = facts->step;
   row->last_ns = time_ns;
   if (++row->open > row->lane_count) row->lane_count = row->open;
   if (timeline->slice_count++ == 0 || time_ns < timeline->begin_ns) timeline->begin_ns = time_ns;
@@ -253,8 +258,8 @@ leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder
 // The name is mostly that of the lane's slice before.
 leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
                                           leat_timeline_row_t* row, int64_t time_ns,
-                                          const leat_slice_name_t* name, int64_t value,
-                                          uint32_t by) {
+                                          const leat_slice_name_t* name,
+                                          const leat_slice_facts_t* facts) {
   const leat_timeline_t* timeline = builder->timeline;
   const leat_lane_t* lane = row->open < LEAT_TIMELINE_MAX_DEPTH ? &row->lanes[row->open] : NULL;
   uint32_t index;
@@ -264,7 +269,7 @@ leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
   } else {
     LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(builder, name, &index));
   }
-  return leat_timeline_builder_begin_named(builder, row, time_ns, index, value, by);
+  return leat_timeline_builder_begin_named(builder, row, time_ns, index, facts);
 }
 
 void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,

@@ -59,9 +59,17 @@ typedef struct leat_slice_s {
   uint32_t by;         // the id of the thread that ended it, or held the lock; 0: not known
 } leat_slice_t;
 
+// What a recording says of a slice besides its name.
+typedef struct leat_slice_facts_s {
+  int64_t value;  // what leat_span_kind_t says, times in nanoseconds
+  uint32_t by;    // as in leat_slice_t
+  uint32_t step;  // leat_span_step of the step that it is a part of; 0: not known
+} leat_slice_facts_t;
+
 typedef struct leat_lane_s {
   leat_slice_t* slices;
-  int64_t* values;  // of the slices: what leat_span_kind_t says, times in nanoseconds
+  int64_t* values;  // of the slices, as in their facts
+  uint32_t* steps;
   size_t count, capacity;
 } leat_lane_t;
 
@@ -147,7 +155,7 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_row(leat_timeline_builder_t* b
 LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t* builder,
                                                         leat_timeline_row_t* row, int64_t time_ns,
                                                         const leat_slice_name_t* name,
-                                                        int64_t value, uint32_t by);
+                                                        const leat_slice_facts_t* facts);
 // The number of a name, which is copied, and the same with a name that has one: for readers that
 // put events into order first.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
@@ -156,7 +164,7 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* 
 LEAT_MUST_USE leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
                                                               leat_timeline_row_t* row,
                                                               int64_t time_ns, uint32_t name,
-                                                              int64_t value, uint32_t by);
+                                                              const leat_slice_facts_t* facts);
 // Closes the slice of the row that was opened last. It may end before one within it: the system's
 // times of a thread that left its core are not quite those of the spans around them.
 void leat_timeline_builder_end(leat_timeline_builder_t* builder, leat_timeline_row_t* row,

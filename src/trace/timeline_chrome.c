@@ -23,8 +23,9 @@
 // A span that is not told yet.
 typedef struct gathered_s {
   uint64_t uuid;
-  int64_t begin_ns, end_ns, value;
-  uint32_t name, by;
+  int64_t begin_ns, end_ns;
+  uint32_t name;
+  leat_slice_facts_t facts;
 } gathered_t;
 
 typedef struct reader_s {
@@ -188,7 +189,7 @@ typedef struct event_s {
   int64_t process, thread, begin_ns, length_ns;
   // Of "args": of a description the name that it gives.
   leat_string_view_t node, given_name;
-  int64_t value, by;
+  leat_slice_facts_t facts;
   uint64_t graph;
   uint32_t producer_count;
 } event_t;
@@ -221,11 +222,13 @@ static void read_argument(cursor_t* c, leat_string_view_t key, event_t* event) {
   } else {
     const int64_t number = to_int(read_word(c));
     if (leat_string_view_equals(key, "by")) {
-      event->by = number;
+      event->facts.by = (uint32_t)number;
     } else if (leat_string_view_equals(key, "graph")) {
       event->graph = (uint32_t)number;
+    } else if (leat_string_view_equals(key, "in step")) {
+      event->facts.step = (uint32_t)number;
     } else {
-      event->value = number;
+      event->facts.value = number;
     }
   }
 }
@@ -311,7 +314,7 @@ static leat_status_t put_span(reader_t* reader, const event_t* event) {
     end_ns = INT64_MAX;
   }
   *span = (gathered_t){.uuid = uuid_of(event), .begin_ns = event->begin_ns, .end_ns = end_ns,
-                       .value = event->value, .by = (uint32_t)event->by};
+                       .facts = event->facts};
   LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(reader->builder, &name, &span->name));
   ++reader->count;
   return leat_ok_status();
@@ -448,7 +451,7 @@ static leat_status_t tell_row(reader_t* reader, size_t first, size_t end, const 
       leat_timeline_builder_end(reader->builder, row, open[--depth]->end_ns);
     }
     LEAT_RETURN_IF_ERROR(leat_timeline_builder_begin_named(
-        reader->builder, row, span->begin_ns, span->name, span->value, span->by));
+        reader->builder, row, span->begin_ns, span->name, &span->facts));
     open[depth++] = span;
   }
   while (depth) leat_timeline_builder_end(reader->builder, row, open[--depth]->end_ns);

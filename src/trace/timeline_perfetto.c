@@ -68,11 +68,17 @@ static inline __attribute__((always_inline)) bool next_field(walk_t* walk) {
 // What a packet tells of a slice.
 typedef struct event_s {
   uint64_t uuid, type;
-  int64_t value;
-  uint32_t by, graph;
+  leat_slice_facts_t facts;
+  uint32_t graph;
   leat_string_view_t name, category, node;
   leat_string_view_t graph_node, clock_relation;  // messages; |data| NULL: there is none
 } event_t;
+
+// |wanted| is a constant, so that the comparison becomes a few instructions: with a call for each
+// annotation the reading took a twelfth longer.
+static inline bool is_name(leat_string_view_t name, leat_string_view_t wanted) {
+  return name.size == wanted.size && !memcmp(name.data, wanted.data, wanted.size);
+}
 
 static bool read_annotation(leat_string_view_t message, event_t* event) {
   walk_t walk = walk_from(message);
@@ -85,14 +91,16 @@ static bool read_annotation(leat_string_view_t message, event_t* event) {
       case BYTES(10): name = walk.bytes; break;
     }
   }
-  if (leat_string_view_equal(name, LEAT_SV("node"))) {
+  if (is_name(name, LEAT_SV("node"))) {
     event->node = text;
-  } else if (leat_string_view_equal(name, LEAT_SV("by"))) {
-    event->by = (uint32_t)number;
-  } else if (leat_string_view_equal(name, LEAT_SV("graph"))) {
+  } else if (is_name(name, LEAT_SV("by"))) {
+    event->facts.by = (uint32_t)number;
+  } else if (is_name(name, LEAT_SV("graph"))) {
     event->graph = (uint32_t)number;
+  } else if (is_name(name, LEAT_SV("in step"))) {
+    event->facts.step = (uint32_t)number;
   } else {
-    event->value = (int64_t)number;
+    event->facts.value = (int64_t)number;
   }
   return !walk.is_malformed;
 }
@@ -178,8 +186,7 @@ static leat_status_t put_event(reader_t* reader, const event_t* event, int64_t t
   const leat_slice_name_t name = {event->name, event->node,
                                   leat_timeline_kind_of(event->category),
                                   graph_of(event->uuid, event->graph)};
-  return leat_timeline_builder_begin(reader->builder, row, time_ns, &name, event->value,
-                                     event->by);
+  return leat_timeline_builder_begin(reader->builder, row, time_ns, &name, &event->facts);
 }
 
 // The description of a row, which names it by itself or by its thread.

@@ -31,7 +31,7 @@ static void make(test_recording_t* out_recording) {
   test_add_span(out_recording, caller, 1000, 9000, LEAT_SPAN_STEP, 0, 7);
   test_add_span(out_recording, caller, 2000, 5000, LEAT_SPAN_KERNEL, mul, 64);
   test_add_span(out_recording, caller, 2500, 3000, LEAT_SPAN_OFF_CORE, 0, 1);
-  test_add_span(out_recording, caller, 5000, 6000, LEAT_SPAN_KERNEL, mul, 0);
+  test_add_span_in_step(out_recording, caller, 5000, 6000, LEAT_SPAN_KERNEL, mul, 0, 0xffffff);
   test_add_span(out_recording, pool, 3000, 7000, LEAT_SPAN_TASK, 0, 500);
   test_add_span(out_recording, pool, 1500, 6500, LEAT_SPAN_ASYNC_KERNEL, next, 8);
 }
@@ -67,6 +67,9 @@ static void what_was_written_is_read(void** state) {
   assert_int_equal(kernel->end_ns, 6000);
   assert_int_equal(kernel->covered_ns, 3000);
   assert_int_equal(caller->lanes[1].values[0], 64);
+  assert_int_equal(caller->lanes[1].values[1], 0);
+  assert_int_equal(caller->lanes[1].steps[0], 0);
+  assert_int_equal(caller->lanes[1].steps[1], 0xffffff);
   assert_int_equal(timeline->names[slice_of(timeline, 0, 2, 0)->name].kind, LEAT_SPAN_OFF_CORE);
   assert_int_equal(timeline->rows[1]->lanes[0].values[0], 500);  // the task was queued so long
   assert_int_equal(timeline->rows[2]->thread, 0);
@@ -156,6 +159,7 @@ static void expect_equal_timelines(const leat_timeline_t* a, const leat_timeline
         assert_int_equal(s->end_ns, t->end_ns);
         assert_int_equal(s->by, t->by);
         assert_int_equal(x->lanes[l].values[i], y->lanes[l].values[i]);
+        assert_int_equal(x->lanes[l].steps[i], y->lanes[l].steps[i]);
         expect_equal_names(&a->names[s->name], &b->names[t->name]);
       }
     }
@@ -326,6 +330,7 @@ static void what_is_no_trace_is_told(void** state) {
 
 static void events_without_order_keep_lanes_in_order(void** state) {
   const leat_slice_name_t name = {LEAT_SV("task"), {0}, LEAT_SPAN_TASK, 0};
+  const leat_slice_facts_t no_facts = {0};
   leat_timeline_builder_t* builder;
   leat_timeline_row_t* row;
   LEAT_EXPECT_OK(leat_timeline_builder_create(&builder));
@@ -336,7 +341,7 @@ static void events_without_order_keep_lanes_in_order(void** state) {
     // More begin than end, so that the row gets deeper than is kept; and times go back.
     const int64_t time_ns = (int64_t)i * 10 - random_below(&random, 40);
     if (random_below(&random, 20) < 11) {
-      LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, 0, 0));
+      LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, &no_facts));
     } else {
       leat_timeline_builder_end(builder, row, time_ns);
     }
@@ -368,7 +373,8 @@ static leat_timeline_t* make_lane(leat_philox_t* random, int count) {
   for (int i = 0; i < count; ++i) {
     const uint32_t limit = 1u << random_below(random, 12);
     time_ns += random_below(random, 2) * random_below(random, limit);
-    LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, i, 0));
+    const leat_slice_facts_t facts = {.value = i};
+    LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, &facts));
     time_ns += random_below(random, limit);
     leat_timeline_builder_end(builder, row, time_ns);
   }

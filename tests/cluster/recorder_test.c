@@ -76,6 +76,42 @@ static int kernels_of(const leat_timeline_t* timeline, int64_t process, const ch
   return count;
 }
 
+// Counts the slices of |kind| of a process, or of all for process 0, step by step. |marks| has the
+// |*inout_count| steps that are known; others are added.
+static void count_by_step(const leat_timeline_t* timeline, int64_t process, uint32_t kind,
+                          uint32_t marks[STEPS], size_t* inout_count, int out_counts[STEPS]) {
+  memset(out_counts, 0, STEPS * sizeof *out_counts);
+  for (size_t r = 0; r < timeline->row_count; ++r) {
+    if (process && timeline->rows[r]->process != process) continue;
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+      const leat_lane_t* lane = &timeline->rows[r]->lanes[l];
+      for (size_t i = 0; i < lane->count; ++i) {
+        if (timeline->names[lane->slices[i].name].kind != kind) continue;
+        size_t step = 0;
+        while (step < *inout_count && marks[step] != lane->steps[i]) ++step;
+        assert_true(step < STEPS && lane->steps[i] != 0);
+        if (step == *inout_count) marks[(*inout_count)++] = lane->steps[i];
+        ++out_counts[step];
+      }
+    }
+  }
+}
+
+// Each step of the master has its kernels in both processes, and there are no others.
+static void expect_steps(const leat_timeline_t* timeline, int64_t worker, int64_t ps) {
+  uint32_t marks[STEPS];
+  size_t count = 0;
+  int steps[STEPS], of_worker[STEPS], of_ps[STEPS];
+  count_by_step(timeline, 0, LEAT_SPAN_STEP, marks, &count, steps);
+  assert_int_equal(count, STEPS);
+  count_by_step(timeline, worker, LEAT_SPAN_KERNEL, marks, &count, of_worker);
+  count_by_step(timeline, ps, LEAT_SPAN_KERNEL, marks, &count, of_ps);
+  for (int i = 0; i < STEPS; ++i) {
+    assert_true(of_worker[i] > 0 && of_worker[i] == of_worker[0]);
+    assert_true(of_ps[i] > 0 && of_ps[i] == of_ps[0]);
+  }
+}
+
 // The time of all clocks is one here, and so is off by no more than the residuals.
 static int64_t slack_of(const leat_timeline_t* timeline) {
   int64_t slack = 0;
@@ -142,6 +178,7 @@ static void a_step_of_two_processes_is_in_one_file(void** state) {
   assert_int_equal(kernels_of(timeline, worker, "y"), 0);
   assert_int_equal(kernels_of(timeline, ps, "y"), STEPS);
   expect_messages(timeline, &graph, worker, ps);
+  expect_steps(timeline, worker, ps);
   leat_arena_deinitialize(&arena);
   leat_timeline_free(timeline);
 }

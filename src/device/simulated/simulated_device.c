@@ -148,7 +148,7 @@ static void note_launch(const simulated_t* s, const stream_t* stream, entry_t* e
   const uint64_t number = stream->progress.enqueued * LEAT_SIMULATED_STREAMS_MAX +
                           (uint64_t)(stream - s->streams);
   entry->work = (int64_t)(leat_hash_mix(s->base.incarnation, number) >> 1) | 1;
-  entry->name = leat_span_name_of_thread;
+  entry->name = leat_span_work_of_thread.name;
   leat_span_mark(LEAT_SPAN_LAUNCH, entry->name, entry->work);
 }
 
