@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "capi/function_kit.h"
 
-#define MOST_SECONDS 10
+#define MOST_SECONDS 30
 #define TIMEOUT_MS 100
 
 #define F32 TYPE("T", "FLOAT")
