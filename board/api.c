@@ -61,6 +61,7 @@ static const route_t kRoutes[] = {
     {"/data/plugin/projector/sprite_image", board_api_projector_sprite},
     {"/data/leat/projection", board_api_projection},
     {"/data/leat/status", board_api_status},
+    {"/data/leat/delete_run", board_api_delete_run},
     {"/data/leat/columns", board_api_columns},
     {"/data/leat/live", board_api_live},
     {"/data/leat/text", board_api_raw_text},
@@ -81,6 +82,7 @@ static const route_t kRoutes[] = {
 static int code_of(leat_status_t status) {
   switch (leat_status_code(status)) {
     case LEAT_INVALID_ARGUMENT: return 400;
+    case LEAT_PERMISSION_DENIED: return 403;
     case LEAT_NOT_FOUND: return 404;
     case LEAT_UNIMPLEMENTED: return 501;
     default: return 500;

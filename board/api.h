@@ -21,10 +21,11 @@ typedef struct board_api_s {
   board_trace_store_t* traces;
   board_dump_store_t* dumps;
   const char* path_prefix;
+  bool deletes_runs;
 } board_api_t;
 
-// What a route gets. An error becomes an answer: INVALID_ARGUMENT 400, NOT_FOUND 404, UNIMPLEMENTED
-// 501, others 500, each with its message as text.
+// What a route gets. An error becomes an answer: INVALID_ARGUMENT 400, PERMISSION_DENIED 403,
+// NOT_FOUND 404, UNIMPLEMENTED 501, others 500, each with its message as text.
 typedef leat_status_t (*board_route_fn_t)(board_api_t* api, const board_request_t* request,
                                           board_response_t* response);
 
@@ -116,6 +117,7 @@ BOARD_ROUTE(board_api_trace_window);
 BOARD_ROUTE(board_api_trace_slice);
 BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
+BOARD_ROUTE(board_api_delete_run);
 BOARD_ROUTE(board_api_columns);
 BOARD_ROUTE(board_api_live);
 BOARD_ROUTE(board_api_page);

@@ -1,6 +1,7 @@
 // What TensorBoard's API lacks, for the board's own pages: scalars of many runs and tags at once,
-// in columns that a page reads without parsing; a stream that says when something is new; and what
-// was wrong with the files. TensorBoard's own addresses are answered in the files beside this one.
+// in columns that a page reads without parsing; a stream that says when something is new; what was
+// wrong with the files; and the end of a run. TensorBoard's own addresses are answered in the files
+// beside this one.
 //
 // The columns (/data/leat/columns?run=...&tag=..., each any number of times, none meaning all; as a
 // POST too) are one block of little-endian numbers. pattern=... asks for the tags that a regular
@@ -39,10 +40,34 @@ leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
   leat_allocator_free(leat_allocator_system(), runs);
   leat_string_builder_print(
       &response->body, "{\"version\":%llu,\"loaded\":%s,\"runs\":%zu,\"series\":%llu,"
-      "\"points\":%llu,\"damaged_records\":%llu,\"skipped_values\":%llu,\"purged_points\":%llu}",
+      "\"points\":%llu,\"damaged_records\":%llu,\"skipped_values\":%llu,\"purged_points\":%llu,"
+      "\"deletes_runs\":%s}",
       (unsigned long long)board_logdir_version(api->logdir), is_loaded ? "true" : "false", count,
       (unsigned long long)series, (unsigned long long)points, (unsigned long long)damaged,
-      (unsigned long long)skipped, (unsigned long long)purged);
+      (unsigned long long)skipped, (unsigned long long)purged,
+      api->deletes_runs ? "true" : "false");
+  return leat_ok_status();
+}
+
+// A page of somebody else must not be able to make a browser ask for this.
+leat_status_t board_api_delete_run(board_api_t* api, const board_request_t* request,
+                                   board_response_t* response) {
+  leat_string_view_t run;
+  if (!api->deletes_runs) {
+    return leat_make_status(LEAT_PERMISSION_DENIED,
+                            "Deleting a run failed: the board was started without --delete_runs");
+  }
+  if (!request->is_post || !request->is_of_page) {
+    return leat_make_status(LEAT_PERMISSION_DENIED,
+                            "Deleting a run failed: the request must be a POST with the header "
+                            "X-Leat-Board");
+  }
+  if (!board_query_get(&request->form, "run", &run)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Deleting a run failed: the form has no run, must name one");
+  }
+  LEAT_RETURN_IF_ERROR(board_logdir_delete_run(api->logdir, run));
+  leat_string_builder_append(&response->body, LEAT_SV("{}"));
   return leat_ok_status();
 }
 

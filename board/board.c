@@ -63,7 +63,8 @@ static void wait_for_end(const sigset_t* signals) {
 }
 
 bool board_serve(const board_options_t* options, char* out_message, int message_bytes) {
-  board_t board = {.api = {.path_prefix = options->path_prefix}};
+  board_t board = {.api = {.path_prefix = options->path_prefix,
+                           .deletes_runs = options->deletes_runs}};
   board_http_t* server = NULL;
   sigset_t signals, before;
   sigemptyset(&signals);

@@ -16,6 +16,7 @@ typedef struct board_options_s {
   uint32_t poll_ms;
   bool json;         // the line that says where is JSON
   bool is_framed;    // pages of this machine may show it in a frame
+  bool deletes_runs;  // who may ask may delete runs
 } board_options_t;
 
 // Serves, and prints one line when it is ready: the address. SIGINT and SIGTERM end it. Returns

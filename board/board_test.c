@@ -360,6 +360,74 @@ static void runs_stay_during_rounds(void** state) {
   stop();
 }
 
+#define OF_PAGE HOST "X-Leat-Board: 1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+
+// Asks to delete |run|; the request has |headers|.
+static void expect_deletion(int code, const char* method, const char* headers, const char* run) {
+  char begin[32], body[64], all[300];
+  snprintf(body, sizeof body, "run=%s", run);
+  snprintf(all, sizeof all, "%sContent-Length: %zu\r\n", headers, strlen(body));
+  const char* answer = ask(method, "/data/leat/delete_run", all, body);
+  snprintf(begin, sizeof begin, "HTTP/1.1 %d ", code);
+  if (strncmp(answer, begin, strlen(begin))) print_error("%s %s: %.200s\n", method, run, answer);
+  assert_int_equal(strncmp(answer, begin, strlen(begin)), 0);
+}
+
+static bool is_there(const char* name) { return access(test_path(name), F_OK) == 0; }
+
+// The root, "a" with a checkpoint in it and a run below it, and "b", in which nothing else is.
+static void runs_are_deleted_where_that_is_allowed(void** state) {
+  static const char* const kFiles[] = {"a/events.out.tfevents.1.host", "a/model.ckpt",
+                                       "a/below/events.out.tfevents.1.host",
+                                       "b/events.out.tfevents.1.host",
+                                       "b/events.out.tfevents.2.host"};
+  static const char* const kLeft[] = {"a/below/events.out.tfevents.1.host", "a/model.ckpt",
+                                      "a/below", "a"};
+  write_log(1);
+  assert_int_equal(mkdir(test_path("a"), 0700), 0);
+  assert_int_equal(mkdir(test_path("a/below"), 0700), 0);
+  assert_int_equal(mkdir(test_path("b"), 0700), 0);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFiles); ++i) test_write_file(kFiles[i], "", 0);
+  start("", NULL);
+  expect_deletion(403, "POST", OF_PAGE, "b");
+  scene.api.deletes_runs = true;
+  assert_non_null(strstr(ask("GET", "/data/leat/status", HOST, ""), "\"deletes_runs\":true}"));
+  // Pages of others can make a browser send forms, but not with the header.
+  expect_deletion(403, "POST", HOST "Content-Type: application/x-www-form-urlencoded\r\n", "b");
+  expect_deletion(403, "GET", OF_PAGE, "b");
+  expect_deletion(404, "POST", OF_PAGE, "..");
+  expect_deletion(404, "POST", OF_PAGE, "a/../b");
+  expect_deletion(404, "POST", OF_PAGE, "");
+  assert_non_null(strstr(ask("POST", "/data/leat/delete_run", OF_PAGE "Content-Length: 0\r\n", ""),
+                         "the form has no run"));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kFiles); ++i) assert_true(is_there(kFiles[i]));
+  const uint64_t before = board_logdir_version(scene.api.logdir);
+  expect_deletion(200, "POST", OF_PAGE, "b");
+  assert_false(is_there("b"));
+  assert_true(board_logdir_version(scene.api.logdir) > before);  // pages that look on are told
+  expect_deletion(404, "POST", OF_PAGE, "b");
+  expect_deletion(200, "POST", OF_PAGE, "a");
+  assert_false(is_there(kFiles[0]));
+  assert_true(is_there("a/model.ckpt"));
+  assert_non_null(strstr(ask("GET", "/data/runs", HOST, ""), "\r\n\r\n[\".\",\"a/below\"]"));
+  const board_run_t* root = board_logdir_find(scene.api.logdir, LEAT_SV("."));
+  assert_int_equal(root->series_count, 1);
+  expect_deletion(200, "POST", OF_PAGE, ".");
+  assert_int_equal(root->series_count, 0);  // its memory is given back
+  assert_false(is_there("events.out.tfevents.1.host"));
+  assert_non_null(strstr(ask("GET", "/data/runs", HOST, ""), "\r\n\r\n[\"a/below\"]"));
+  // What is written anew under a name that was deleted is a run again.
+  write_log(2);
+  LEAT_EXPECT_OK(board_logdir_round(scene.api.logdir));
+  const char* answer = ask("GET", "/data/plugin/scalars/scalars?run=.&tag=loss", HOST, "");
+  assert_non_null(strstr(answer, "[[1.0,0,0.0],[1.0,1,1.0]]"));
+  stop();
+  scene.api.deletes_runs = false;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLeft); ++i) {
+    assert_int_equal(remove(test_path(kLeft[i])), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(addresses_are_answered),
@@ -373,6 +441,7 @@ int main(void) {
       cmocka_unit_test(strangers_send_no_forms),
       cmocka_unit_test(links_do_not_go_round),
       cmocka_unit_test(runs_stay_during_rounds),
+      cmocka_unit_test(runs_are_deleted_where_that_is_allowed),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

@@ -396,6 +396,8 @@ static enum MHD_Result begin_answer(board_http_t* server, struct MHD_Connection*
     return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "the method is not allowed\n");
   }
   exchange->request.is_post = is_post;
+  exchange->request.is_of_page =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Leat-Board") != NULL;
   if (is_post) exchange->post = MHD_create_post_processor(connection, 4096, take_piece, exchange);
   exchange->is_form = exchange->post != NULL;
   return MHD_YES;

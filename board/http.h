@@ -16,6 +16,9 @@ typedef struct board_request_s {
   leat_arena_t* arena;
   leat_string_view_t path;  // decoded, without the prefix and the query
   bool is_post;
+  // The header X-Leat-Board is there. A browser sends it for pages of this server alone, since
+  // others would have to ask first, and are not answered.
+  bool is_of_page;
   board_query_t query;  // the URL's
   // What a POST brought, of 16 MiB at most: a form, urlencoded or multipart, or else the bytes.
   board_query_t form;

@@ -203,10 +203,19 @@ static void load_all(round_t* round) {
   while (started) leat_thread_join(threads[--started]);
 }
 
+// How many runs are shown. The lock is held.
+static size_t count_shown(const board_logdir_t* logdir) {
+  size_t count = 0;
+  for (size_t i = 0; i < logdir->count; ++i) {
+    count += logdir->members[i].seen >= logdir->whole_round;
+  }
+  return count;
+}
+
 static leat_status_t round_locked(board_logdir_t* logdir) {
   round_t round = {.logdir = logdir};
   leat_mutex_lock(&logdir->lock);
-  size_t before = logdir->count;
+  const size_t before = logdir->count, shown_before = count_shown(logdir);
   ++logdir->round;
   leat_mutex_unlock(&logdir->lock);
   LEAT_RETURN_IF_ERROR(walk_directory(logdir, logdir->options.path, 0, 0));
@@ -217,7 +226,8 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   load_all(&round);
   leat_allocator_free(leat_allocator_system(), round.runs);
   leat_mutex_lock(&logdir->lock);
-  bool changed = atomic_load(&round.changed) || logdir->count != before || !logdir->is_loaded;
+  bool changed = atomic_load(&round.changed) || logdir->count != before ||
+                 count_shown(logdir) != shown_before || !logdir->is_loaded;
   logdir->is_loaded = true;
   uint64_t version = logdir->version += changed;
   leat_mutex_unlock(&logdir->lock);
@@ -230,6 +240,57 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
 leat_status_t board_logdir_round(board_logdir_t* logdir) {
   leat_mutex_lock(&logdir->round_lock);
   leat_status_t status = round_locked(logdir);
+  leat_mutex_unlock(&logdir->round_lock);
+  return status;
+}
+
+// ---- Deleting -----------------------------------------------------------------------------------
+// A leat_file_name_fn_t: notes the path of an event file, with its NUL.
+static leat_status_t note_event_file(void* data, const char* name) {
+  walk_t* walk = data;
+  char* path;
+  if (!strstr(name, "tfevents")) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(join(walk->directory, name, &path));
+  leat_string_builder_append(&walk->below, leat_string_view_make(path, strlen(path) + 1));
+  leat_allocator_free(leat_allocator_system(), path);
+  return leat_ok_status();
+}
+
+// Removes what makes the directory a run. Names are gathered first, because a listing that is read
+// while files go may pass over some.
+static leat_status_t remove_event_files(const board_run_t* run) {
+  leat_file_system_t* fs = leat_file_system_default();
+  walk_t walk = {.directory = run->directory};
+  leat_string_builder_initialize(leat_allocator_system(), &walk.below);
+  leat_status_t status = fs->vtable->list(fs, run->directory, note_event_file, &walk);
+  if (!status) status = leat_status_clone(walk.below.status);
+  const leat_string_view_t paths = leat_string_builder_view(&walk.below);
+  for (size_t at = 0; !status && at < paths.size; at += strlen(paths.data + at) + 1) {
+    status = fs->vtable->remove(fs, paths.data + at);
+  }
+  leat_string_builder_deinitialize(&walk.below);
+  return status;
+}
+
+// The directory stays where something else is in it: the file system says so, and that is fine.
+static leat_status_t delete_locked(board_logdir_t* logdir, board_run_t* run) {
+  leat_file_system_t* fs = leat_file_system_default();
+  LEAT_RETURN_IF_ERROR(remove_event_files(run));
+  if (logdir->options.cache) board_run_index_remove(run, logdir->options.cache);
+  if (strcmp(run->name, ".")) leat_status_free(fs->vtable->remove(fs, run->directory));
+  leat_mutex_lock(&run->lock);
+  board_run_forget(run);
+  leat_mutex_unlock(&run->lock);
+  return round_locked(logdir);
+}
+
+leat_status_t board_logdir_delete_run(board_logdir_t* logdir, leat_string_view_t name) {
+  leat_mutex_lock(&logdir->round_lock);  // nobody reads the files meanwhile
+  board_run_t* run = board_logdir_find(logdir, name);
+  leat_status_t status =
+      run ? delete_locked(logdir, run)
+          : leat_make_status(LEAT_NOT_FOUND, "Not found: there is no run '%.*s'",
+                             LEAT_SV_ARG(name));
   leat_mutex_unlock(&logdir->round_lock);
   return status;
 }

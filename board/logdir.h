@@ -43,5 +43,11 @@ uint64_t board_logdir_version(board_logdir_t* logdir);
 bool board_logdir_is_loaded(board_logdir_t* logdir);
 // Looks for what is new now, and returns when it is loaded.
 LEAT_MUST_USE leat_status_t board_logdir_round(board_logdir_t* logdir);
+// Removes the event files of a run from the disk, its index file, and its directory where nothing
+// else is in it; then looks what is there. Runs in directories below it stay, and so does all that
+// is no event file. NOT_FOUND where there is no such run. Where a file cannot be removed the error
+// is the file system's, and what was removed before stays removed.
+LEAT_MUST_USE leat_status_t board_logdir_delete_run(board_logdir_t* logdir,
+                                                    leat_string_view_t name);
 
 #endif  // LEAT_BOARD_LOGDIR_H_

@@ -33,6 +33,12 @@ static void name_index(const board_run_t* run, const char* cache, char* path, si
   snprintf(path, room, "%s/%016llx.run", cache, (unsigned long long)print);
 }
 
+void board_run_index_remove(const board_run_t* run, const char* cache) {
+  char path[4096];
+  name_index(run, cache, path, sizeof path);
+  unlink(path);
+}
+
 // The checksum of the first bytes of an event file and of the last before |offset|: what was read
 // of it is still there where they are. 0 where the file cannot be read.
 static uint32_t probe(const char* path, uint64_t offset) {

@@ -12,5 +12,7 @@ void board_run_index_read(board_run_t* run, const char* cache);
 // Writes the index file, and lets the run's columns lie in it. What cannot be written is not missed
 // but for the time that it would save.
 void board_run_index_write(board_run_t* run, const char* cache);
+// Removes the index file, if there is one.
+void board_run_index_remove(const board_run_t* run, const char* cache);
 
 #endif  // LEAT_BOARD_RUN_INDEX_H_

@@ -106,6 +106,8 @@ static void a_run_comes_back_and_goes_on(void** state) {
   board_run_index_read(read, test_directory);
   expect_equal(read, direct);
   board_run_free(read);
+  board_run_index_remove(direct, test_directory);
+  assert_string_equal(index_name(), "");
   board_run_free(direct);
   leat_string_builder_deinitialize(&log);
 }

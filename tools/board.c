@@ -13,11 +13,12 @@
 #ifdef LEAT_HAVE_BOARD
 #include "board/board.h"
 
-enum { LOGDIR, HOST, PORT, PATH_PREFIX, TOKEN, CACHE, NO_CACHE, RELOAD, JSON, NOTEBOOK };
+enum { LOGDIR, HOST, PORT, PATH_PREFIX, TOKEN, CACHE, NO_CACHE, RELOAD, JSON, NOTEBOOK,
+       DELETE_RUNS };
 static const option_t kOptions[] = {
     {"logdir", true}, {"host", true},      {"port", true},          {"path_prefix", true},
     {"token", true},  {"cache_dir", true}, {"no_cache", false}, {"reload_interval", true},
-    {"json", false},  {"notebook", false}, {NULL, false}};
+    {"json", false},  {"notebook", false}, {"delete_runs", false}, {NULL, false}};
 
 // A whole number from 0 to |limit|.
 static bool parse_number(const char* text, unsigned long limit, unsigned long* out_number) {
@@ -58,6 +59,7 @@ static int set_option(int kind, const char* value, board_options_t* options) {
     case NO_CACHE: options->cache = NULL; break;
     case JSON: options->json = true; break;
     case NOTEBOOK: options->is_framed = true; break;
+    case DELETE_RUNS: options->deletes_runs = true; break;
     case PORT:
       if (!parse_number(value, 65535, &number)) {
         return complain_usage("board", "port is '%s', must be a number up to 65535", value);
@@ -85,6 +87,10 @@ static bool is_token(const char* token) {
 
 static int serve(board_options_t* options) {
   char message[1024];
+  // Another page could lay its own buttons over those of the frame.
+  if (options->is_framed && options->deletes_runs) {
+    return complain_usage("board", "--delete_runs cannot be had with --notebook");
+  }
   if (options->token && !is_token(options->token)) {
     return complain_usage("board",
                           "the token must be 16 to 256 letters, digits, '-', '_', '.', '~'");
@@ -153,6 +159,7 @@ const command_t command_board = {
     "  --cache_dir DIR       index files, that make a second start quick; ~/.cache/leat/board\n"
     "  --no_cache            write and read no index files\n"
     "  --notebook            pages of other ports of this machine may show it in a frame\n"
+    "  --delete_runs         the list of runs can delete them: their event files go for good\n"
     "  --json                the line that tells the address is JSON\n"
     "\n"
     "Ctrl-C and SIGTERM end it. docs/board.md says what it answers.\n",

@@ -145,6 +145,7 @@ async function reload(): Promise<void> {
     if (choosesRuns) settings.hidden = names.slice(MANY_RUNS);
     choosesRuns &&= !status.loaded;
     state.runs = names;
+    state.deletesRuns = status.deletes_runs;
     names.forEach((run: string) =>
       state.styles.has(run) || state.styles.set(run, state.styles.size));
     if (!byId('where').textContent) {

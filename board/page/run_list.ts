@@ -1,7 +1,7 @@
-// The list of runs beside the pages: a box for each that shows it, and a button that gives it another
-// name.
+// The list of runs beside the pages: a box for each that shows it, a button that gives it another
+// name, and, where the server allows it, one that deletes it.
 import {swatch} from './cards';
-import {button, byId, element, matcher} from './dom';
+import {button, byId, element, matcher, post} from './dom';
 import {nameOf, rename, settings, state} from './state';
 
 const MANY_ITEMS = 500;
@@ -15,7 +15,7 @@ function editName(item: HTMLElement, run: string, onChange: () => void): void {
     if (takes) rename(run, input.value.trim());
     input.remove();
     onChange();
-    if (hadFocus) find(run, 'button')?.focus();
+    if (hadFocus) find(run, '[data-act=rename]')?.focus();
   };
   input.value = nameOf(run);
   input.onblur = () => finish(true);
@@ -29,16 +29,52 @@ function editName(item: HTMLElement, run: string, onChange: () => void): void {
   input.select();
 }
 
-function find(run: string, kind: string): HTMLElement | null {
-  return byId('runs').querySelector(`li[data-run="${CSS.escape(run)}"] ${kind}`);
+// Asks once more in the place of the label, and then deletes the run's event files. What the server
+// says against it stays there until it is read.
+function askToDelete(item: HTMLElement, run: string, onChange: () => void): void {
+  const name = nameOf(run);
+  const keep = () => {
+    item.remove();
+    onChange();
+    find(run, '[data-act=delete]')?.focus();
+  };
+  const deletes = button('Delete', async () => {
+    deletes.disabled = true;
+    try {
+      await post('/data/leat/delete_run', {run});
+      settings.hidden = settings.hidden.filter(r => r !== run);
+      rename(run, '');
+      state.runs = state.runs.filter(r => r !== run);
+      item.remove();
+      onChange();
+      byId('run-filter').focus();
+    } catch (error) {
+      question.textContent = (error as Error).message;
+      deletes.remove();
+      keeps.focus();
+    }
+  });
+  const keeps = button('Keep', keep);
+  const question = element('span', {role: 'alert'}, `Delete the event files of ${name} from the disk?`);
+  item.dataset.asks = '';
+  item.onkeydown = event => {
+    if (event.key === 'Escape') keep();
+  };
+  item.replaceChildren(question, ' ', keeps, ' ', deletes);
+  keeps.focus();
+}
+
+function find(run: string, selector: string): HTMLElement | null {
+  return byId('runs').querySelector(`li[data-run="${CSS.escape(run)}"] ${selector}`);
 }
 
 // Draws the list anew; |onChange| is told of what the user has set. What has the focus keeps it, and a
-// name that is being edited is left alone.
+// name that is being edited, or a question that is open, is left alone.
 export function drawRuns(onChange: () => void): void {
   const focused = byId('runs').contains(document.activeElement) ? document.activeElement as HTMLElement : null;
   if (focused instanceof HTMLInputElement && focused.type === 'search') return;
-  const focus = focused && [focused.closest('li')?.dataset.run || '', focused.localName];
+  if (focused?.closest('[data-asks]')) return;
+  const focus = focused && [focused.closest('li')?.dataset.run || '', focused.dataset.act ? `[data-act=${focused.dataset.act}]` : focused.localName];
   const matches = matcher(byId('run-filter'));
   const hidden = new Set(settings.hidden);
   const all = state.runs.filter(run => matches(run) || matches(nameOf(run)));
@@ -51,7 +87,10 @@ export function drawRuns(onChange: () => void): void {
       onChange();
     };
     const item = element('li', {'data-run': run}, element('label', name === run ? {} : {title: run}, box, swatch(run),
-      element('span', {}, name)), button('✎', () => editName(item, run, onChange), {class: 'link', 'aria-label': 'Rename ' + name}));
+      element('span', {}, name)), button('✎', () => editName(item, run, onChange), {class: 'link', 'data-act': 'rename', 'aria-label': 'Rename ' + name}));
+    if (state.deletesRuns) {
+      item.append(button('✕', () => askToDelete(item, run, onChange), {class: 'link', 'data-act': 'delete', 'aria-label': 'Delete ' + name}));
+    }
     return item;
   });
   if (all.length > items.length) items.push(element('li', {}, `${all.length - items.length} more: filter them.`));

@@ -92,6 +92,7 @@ export function recall(name: string): string | null {
 
 export const state = {
   runs: [] as string[],
+  deletesRuns: false,
   styles: new Map<string, number>(),  // of runs: indices of colours and dashes
   version: '',  // of what the server has loaded
   lastStep: 0,  // the greatest that a card has loaded

@@ -2,11 +2,12 @@
 import json
 import os
 import shutil
+import tempfile
 import urllib.parse
 import xml.etree.ElementTree
 
 import event_log
-from page_case import PageCase
+from page_case import PageCase, serve
 
 
 class ScalarsPageTest(PageCase):
@@ -74,6 +75,46 @@ class ScalarsPageTest(PageCase):
     self.wait_text(self.key('layer_1/weights', 'train') + ' .run', 'train')
     self.assertEqual(self.page.evaluate(
         'Object.keys(localStorage).filter(k => k.startsWith("leat-names")).length'), 0)
+
+  def test_a_run_is_deleted(self):
+    self.open('scalars')
+    self.assertIsNone(self.text('[data-act=delete]'))   # this server does not allow it
+    folder = tempfile.mkdtemp(prefix='leat-test-board-deleting')
+    for run in ('one', 'two', 'three'):
+      shutil.copytree(os.path.join(self.folder, 'eval'), os.path.join(folder, run))
+    server, url = serve(folder, '--delete_runs')
+    try:
+      self.page.open(url)
+      self.wait_text('li[data-run=two] label', 'two')
+      self.click('li[data-run=two] [data-act=delete]')
+      self.wait_text('li[data-run=two]', 'Delete the event files of two from the disk?')
+      self.assertEqual(self.page.evaluate('document.activeElement.textContent'), 'Keep')
+      self.page.press('Escape')
+      self.wait_text('li[data-run=two] label', 'two')
+      self.assertEqual(self.page.evaluate('document.activeElement.getAttribute("aria-label")'),
+                       'Delete two')
+      self.page.press('Enter', 'Tab', 'Enter')   # its button, and past Keep to Delete
+      self.page.wait('!document.querySelector("li[data-run=two]")')
+      self.assertEqual(sorted(os.listdir(folder)), ['one', 'three'])
+      # What the server says against it is shown: a directory that is not empty cannot be removed.
+      os.makedirs(os.path.join(folder, 'one', 'tfevents', 'kept'))
+      self.click('li[data-run=one] [data-act=delete]')
+      self.page.press('Tab', 'Enter')
+      self.wait_text('li[data-run=one]', os.path.join(folder, 'one', 'tfevents'))
+      self.assertEqual(self.page.evaluate('document.activeElement.textContent'), 'Keep')
+      self.page.press('Enter')
+      self.wait_text('li[data-run=one] label', 'one')
+      self.assertEqual(sorted(os.listdir(folder)), ['one', 'three'])
+      self.assertEqual([error.split(' http')[0] for error in self.page.errors], [
+          'Failed to load resource: the server responded with a status of 500 '
+          '(Internal Server Error)'])
+      self.page.errors.clear()
+    finally:
+      self.open('scalars')   # nobody looks on when the server ends
+      server.terminate()
+      server.wait()
+      server.stdout.close()
+      shutil.rmtree(folder)
 
   def test_lists_of_a_link_may_be_anything(self):
     self.open('scalars', names=[['train', event_log.MARKUP], None, 7, [['x'], {'a': 1}], {}],

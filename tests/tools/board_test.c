@@ -22,6 +22,7 @@ static void misuse_is_told(void** state) {
   tool_expect_part(2, "reload_interval is '0'", "board --logdir . --reload_interval 0");
   tool_expect_part(2, "the token must be 16", "board --logdir . --token short");
   tool_expect_part(2, "path_prefix is 'x'", "board --logdir . --path_prefix x");
+  tool_expect_part(2, "cannot be had with --notebook", "board --logdir . --notebook --delete_runs");
   tool_expect_part(1, "must be this machine's unless a token", "board --logdir . --host 0.0.0.0");
   tool_expect_part(1, "must be 'localhost' or an address", "board --logdir . --host no.such");
 }
