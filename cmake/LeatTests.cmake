@@ -19,7 +19,7 @@ endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
-set(servers server security silence operator renamed worker_by_hand client supervisor
+set(servers server security silence operator renamed worker_by_hand client client_stages supervisor
   recorder)
 list(JOIN servers "|" any_server)
 if(NOT TARGET leat_module_grpc)

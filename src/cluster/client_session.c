@@ -20,7 +20,6 @@
 
 #define SCHEME "grpc://"
 #define FULL_TRACE 3  // of RunOptions.TraceLevel
-#define PARTITION_GRAPHS_FIELD 3  // of RunMetadata
 // How long a master has to end a session.
 #define CLOSE_TIMEOUT_MS 10000
 
@@ -339,21 +338,14 @@ static leat_status_t read_fetches(step_t* step, const leat_pb_run_step_response_
   return status;
 }
 
-// Appends the graphs of the devices to |out|, as fields of a RunMetadata.
-static leat_status_t keep_partitions(const leat_pb_run_metadata_t* metadata,
-                                     leat_string_builder_t* out) {
-  leat_status_t status = leat_ok_status();
-  for (size_t i = 0; i < metadata->partition_graphs.count && !status; ++i) {
-    leat_string_builder_t graph;
-    leat_string_builder_initialize(leat_allocator_system(), &graph);
-    status = leat_message_encode(&leat_pb_graph_def_descriptor,
-                                 &metadata->partition_graphs.items[i], &graph);
-    if (!status) {
-      leat_message_append_field(out, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&graph));
-    }
-    leat_string_builder_deinitialize(&graph);
-  }
-  return status ? status : leat_status_clone(out->status);
+// Appends the graphs of the devices and how they came about to |out|, as fields of a RunMetadata. A
+// master of TensorFlow's tells the first alone.
+static leat_status_t keep_graphs(const leat_pb_run_metadata_t* metadata,
+                                 leat_string_builder_t* out) {
+  const leat_pb_run_metadata_t graphs = {.partition_graphs = metadata->partition_graphs,
+                                         .graph_stages = metadata->graph_stages,
+                                         .placement = metadata->placement};
+  return leat_message_encode(&leat_pb_run_metadata_descriptor, &graphs, out);
 }
 
 // Adds what the master recorded of the step.
@@ -364,9 +356,7 @@ static leat_status_t read_metadata(step_t* step, leat_string_view_t bytes) {
   if (step->run->collector && metadata.step_stats) {
     leat_step_collector_add_stats(step->run->collector, metadata.step_stats);
   }
-  return step->run->out_partition_graphs
-             ? keep_partitions(&metadata, step->run->out_partition_graphs)
-             : leat_ok_status();
+  return step->run->out_graphs ? keep_graphs(&metadata, step->run->out_graphs) : leat_ok_status();
 }
 
 static leat_status_t read_step(void* data, leat_string_view_t answer) {
@@ -378,7 +368,7 @@ static leat_status_t read_step(void* data, leat_string_view_t answer) {
     return leat_make_status((leat_status_code_t)response.status_code, "%.*s",
                             LEAT_SV_ARG(response.status_error_message));
   }
-  if (step->run->collector || step->run->out_partition_graphs) {
+  if (step->run->collector || step->run->out_graphs) {
     LEAT_RETURN_IF_ERROR(read_metadata(step, response.metadata));
   }
   return read_fetches(step, &response);
@@ -403,8 +393,7 @@ static leat_status_t run_step(leat_remote_session_t* base, leat_shared_graph_t* 
   leat_pb_run_options_experimental_t keys = {.collective_graph_key = run->collective_graph_key};
   const leat_pb_run_options_t options = {.timeout_in_ms = timeout_ms > 0 ? timeout_ms : 0,
                                          .trace_level = run->collector ? FULL_TRACE : 0,
-                                         .output_partition_graphs =
-                                             run->out_partition_graphs != NULL,
+                                         .output_partition_graphs = run->out_graphs != NULL,
                                          .experimental = &keys};
   step_t step = {.run = run, .request = {.options = (leat_pb_run_options_t*)&options}};
   leat_arena_initialize(session->allocator, 0, &step.arena);

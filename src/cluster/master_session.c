@@ -22,8 +22,8 @@
 #include "formats/wire/tensor_content.h"
 #include "function/function.h"
 #include "graph/function/graph_functions.h"
-#include "graph/import/export.h"
 #include "graph/import/import.h"
+#include "session/graph_stages.h"
 #include "trace/collector.h"
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -414,21 +414,9 @@ leat_status_t leat_named_step_read_feeds(const leat_named_step_t* step,
   return leat_ok_status();
 }
 
-#define PARTITION_GRAPHS_FIELD 3
-
-// A leat_graph_view_fn_t: appends the graph to the RunMetadata.
-static leat_status_t append_partition(void* data, bool after, const leat_graph_t* graph) {
-  leat_string_builder_t* metadata = data;
-  leat_string_builder_t def;
-  leat_string_builder_initialize(leat_allocator_system(), &def);
-  leat_status_t status = leat_graph_export(graph, &def);
-  if (!status) {
-    leat_message_append_field(metadata, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&def));
-    status = leat_status_clone(metadata->status);
-  }
-  leat_string_builder_deinitialize(&def);
-  return status;
-}
+// The graphs and the values of a step go to its client in one message, which gRPC and readers of
+// protocol buffers limit to 2 GiB. How the graphs came about may fill at most half of that.
+#define MOST_METADATA_BYTES ((size_t)1 << 30)
 
 static leat_status_t describe(leat_master_session_t* session, const leat_run_t* run,
                               bool shows_partitions, leat_string_builder_t* out_metadata) {
@@ -439,7 +427,7 @@ static leat_status_t describe(leat_master_session_t* session, const leat_run_t* 
     LEAT_RETURN_IF_ERROR(leat_run_metadata_encode(&stats, NULL, out_metadata));
   }
   if (!shows_partitions) return leat_ok_status();
-  return leat_session_show_partitions(session->session, run, NULL, append_partition, out_metadata);
+  return leat_session_describe_graphs(session->session, run, MOST_METADATA_BYTES, out_metadata);
 }
 
 // The milliseconds until |deadline_ns| is past, at least one; 0: there is no deadline. They are

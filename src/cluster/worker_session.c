@@ -139,6 +139,7 @@ static leat_status_t compile(leat_worker_graph_t* graph,
   const leat_worker_session_t* session = graph->session;
   LEAT_RETURN_IF_ERROR(import(graph, request->graph_def));
   graph->options = *leat_session_master_options(session->session);
+  graph->options.keeps_partitions = false;  // what the master registers, it can show itself
   LEAT_RETURN_IF_ERROR(read_config(request->config_proto, &graph->options));
   LEAT_RETURN_IF_ERROR(leat_master_functions_create(
       &graph->options, session->task->runtime->ops, &graph->functions));

@@ -53,6 +53,18 @@ void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups) {
   }
 }
 
+bool leat_anchors_know(leat_anchors_t* anchors, const leat_graph_t* graph) {
+  bool is_known = false;
+  uint64_t device;
+  leat_anchors_lock(anchors);
+  for (size_t i = 0; i < graph->node_count && !is_known; ++i) {
+    is_known = leat_node_makes_reference(&graph->nodes[i]) &&
+               leat_string_map_get(&anchors->devices, graph->nodes[i].name, &device);
+  }
+  leat_anchors_unlock(anchors);
+  return is_known;
+}
+
 static leat_status_t drop(leat_anchors_t* anchors, const leat_node_t* node) {
   LEAT_DCHECK(node->assigned_device >= 0);
   leat_string_view_t name = node->name;

@@ -19,6 +19,8 @@ void leat_anchors_unlock(leat_anchors_t* anchors);
 // Restricts each group with a node that was placed before to that node's device, unless the group
 // does not allow it, because it asks for another one.
 void leat_anchors_hold(const leat_anchors_t* anchors, leat_groups_t* groups);
+// Whether any node of |graph| was placed before. Takes the lock.
+bool leat_anchors_know(leat_anchors_t* anchors, const leat_graph_t* graph);
 // Remembers where the stateful nodes of |graph| are placed now; what is known already stays.
 LEAT_MUST_USE leat_status_t leat_anchors_drop(leat_anchors_t* anchors, const leat_graph_t* graph);
 

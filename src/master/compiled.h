@@ -3,7 +3,7 @@
 #ifndef LEAT_MASTER_COMPILED_H_
 #define LEAT_MASTER_COMPILED_H_
 
-#include "master/master.h"
+#include "master/compile_record.h"
 
 typedef struct leat_compiled_partition_s {
   leat_worker_t* worker;
@@ -23,6 +23,7 @@ struct leat_compiled_s {
   int worker_count;
   leat_compiled_partition_t* partitions;
   int partition_count;
+  leat_compile_record_t record;  // holds nothing unless the options keep partitions
   int feed_count;
   int fetch_count;
   bool has_flow;       // has control flow, so values may be dead

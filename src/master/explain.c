@@ -1,11 +1,13 @@
 // Places a graph and tells why, for those who look on while a step is compiled.
 //
-// The step that they see was compiled before, to be run, so that its state is held where that left
-// it (anchors.h), and the placer has no other choice any more. What they want to know is why it
-// chose so then. The graph is therefore placed twice: free of what was placed before, and as the
-// session places it. Where both give a node one device, the reasons of the first hold. Where they
-// differ the second ones do; a node that then had no choice stands where its state is. When nodes
-// end is told of the second; how long they take on each device, of the first, which refuses none.
+// The step that they see was mostly compiled before, to be run, so that its state is held where
+// that left it (anchors.h), and the placer has no other choice any more. What they want to know is
+// why it chose so then. Where any of the graph's state is held, the graph is therefore placed
+// twice: free of what was placed before, and as the session places it. Where both give a node one
+// device, the reasons of the first hold. Where they differ the second ones do; a node that then had
+// no choice stands where its state is. When nodes end is told of the second; how long they take on
+// each device, of the first, which refuses none.
+#include "master/anchors.h"
 #include "master/master.h"
 
 typedef struct placed_s {
@@ -46,6 +48,10 @@ static leat_status_t explain(leat_graph_t* graph, const leat_placer_options_t* o
   placed_t free_one, held;
   leat_placer_options_t alone = *options;
   alone.anchors = NULL;
+  if (!options->anchors || !leat_anchors_know(options->anchors, graph)) {
+    LEAT_RETURN_IF_ERROR(place(graph, options, arena, &held));
+    return view->on_placed(view->data, graph, &held.options);
+  }
   LEAT_RETURN_IF_ERROR(place(graph, &alone, arena, &free_one));
   LEAT_RETURN_IF_ERROR(place(graph, options, arena, &held));
   join(&free_one, &held, graph->node_count);

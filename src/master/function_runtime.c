@@ -147,7 +147,9 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   f->return_count = body.return_count;
   f->call_count = body.call_count;
   LEAT_RETURN_IF_ERROR(make_rewrite(&body, &rewrite));
-  return leat_master_compile(r->master, &rewrite, f->argument_count, NULL, &f->compiled);
+  leat_master_options_t options = *r->master;
+  options.keeps_partitions = false;  // nobody asks for those of a function
+  return leat_master_compile(&options, &rewrite, f->argument_count, NULL, &f->compiled);
 }
 
 static void forget_compiled(leat_allocator_t* allocator, function_t* f) {

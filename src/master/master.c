@@ -12,6 +12,10 @@
 // of the partitions with the transfers that the cut has added. The graph of a rewrite changes hands
 // at each stage, and leat_master_compile takes it over even where it fails.
 //
+// Who looks on sees the graph after each stage. A session that places by what it measures would get
+// another plan where it compiled once more for that, so its compilations are kept, and shown again
+// from there (compile_record.h).
+//
 // In a cluster, a graph that lies on several tasks is first cut by task. The partitions of other
 // tasks go to their workers as they are, which compile them in the same way; that of the master's
 // own goes on through the stages above.
@@ -41,16 +45,10 @@ leat_status_t leat_master_prune(const leat_graph_t* graph, const leat_step_signa
 // ---- Compiling ----------------------------------------------------------------------------------
 
 // Copies the graph of a partition for those who look on (leat_compiled_partition), because the
-// worker takes the graph itself over. Pruning to all nodes is a copy.
+// worker takes the graph itself over.
 static leat_status_t keep_copy(const leat_partition_t* partition, leat_rewrite_t* out_kept) {
-  size_t count = partition->graph->node_count;
-  int32_t* all;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(partition->graph->allocator, count + 1, &all));
-  for (size_t i = 0; i < count; ++i) all[i] = (int32_t)i;
-  leat_status_t status =
-      leat_prune(partition->graph, NULL, 0, NULL, 0, all, (int)count, out_kept);
-  leat_allocator_free(partition->graph->allocator, all);
-  return status;
+  const leat_rewrite_t whole = {.graph = partition->graph};
+  return leat_rewrite_copy(&whole, out_kept);
 }
 
 // Gives the partition to the worker and waits for its answer. The graph belongs to the worker from
@@ -174,13 +172,31 @@ leat_pass_options_t leat_master_pass_options(const leat_master_options_t* option
 typedef struct stage_s {
   const leat_compile_view_t* view;  // NULL: nobody does
   const leat_placement_device_t* devices;  // NULL before nodes are placed
+  const leat_partitions_t* remote;  // what other tasks get, once the graph is cut by task; or NULL
+  leat_compile_record_t* record;      // where the compilation is kept; NULL: it is not
+  const leat_compile_record_t* past;  // the compilation to show again; NULL: this is a new one
   leat_pass_observer_t observer;
 } stage_t;
+
+// Shows |graphs| together with those of other tasks, to which nothing happens any more.
+static leat_status_t show_with_remote(const stage_t* stage, const char* name, const char* doc,
+                                      const leat_graph_t* const* graphs, int count) {
+  const int total = count + stage->remote->count;
+  const leat_graph_t** all;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)total + 1, &all));
+  for (int i = 0; i < count; ++i) all[i] = graphs[i];
+  for (int i = count; i < total; ++i) all[i] = stage->remote->items[i - count].graph;
+  leat_status_t status =
+      stage->view->on_stage(stage->view->data, name, doc, stage->devices, all, total);
+  leat_allocator_free(leat_allocator_system(), all);
+  return status;
+}
 
 static leat_status_t show(const stage_t* stage, const char* name, const char* doc,
                           const leat_graph_t* const* graphs, int count) {
   const leat_compile_view_t* view = stage->view;
   if (LEAT_LIKELY(!view || !view->on_stage)) return leat_ok_status();
+  if (stage->remote) return show_with_remote(stage, name, doc, graphs, count);
   return view->on_stage(view->data, name, doc, stage->devices, graphs, count);
 }
 
@@ -245,9 +261,11 @@ static void name_devices(const leat_master_options_t* options,
   }
 }
 
-// Runs the passes that look at all partitions at once, which a single partition does not need.
+// Runs the passes that look at all partitions at once, which a single partition does not need. The
+// cut that made them is shown as stage |name|.
 static leat_status_t optimize_partitions(const leat_master_options_t* options,
-                                         leat_partitions_t* partitions, const stage_t* stage) {
+                                         leat_partitions_t* partitions, const stage_t* stage,
+                                         const char* name, const char* doc) {
   const int count = partitions->count;
   const bool runs = count > 1 && options->optimize;
   leat_graph_t** graphs;
@@ -255,8 +273,7 @@ static leat_status_t optimize_partitions(const leat_master_options_t* options,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, (size_t)count + 1, &graphs));
   for (int i = 0; i < count; ++i) graphs[i] = partitions->items[i].graph;
   if (stage->view) name_devices(options, partitions);
-  leat_status_t status = show(stage, "partition", "cuts the graph into one for each device, with "
-                              "transfers between them", (const leat_graph_t* const*)graphs, count);
+  leat_status_t status = show(stage, name, doc, (const leat_graph_t* const*)graphs, count);
   leat_pass_options_t passes = options->passes;
   if (stage->view) passes.observer = &stage->observer;
   if (!status && runs) status = leat_passes_run_partitions(graphs, count, &passes, NULL);
@@ -358,7 +375,9 @@ static leat_status_t cut_by_task(const leat_master_options_t* options, leat_rewr
   // Between tasks every float counts, however small, as in TensorFlow.
   leat_master_options_t between = *options;
   between.passes.compress_limit_bytes = 1;
-  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_remote, stage));
+  LEAT_RETURN_IF_ERROR(optimize_partitions(&between, out_remote, stage, "partition_tasks",
+                                           "cuts the graph into one for each task, with transfers "
+                                           "between them"));
   for (int i = 0; i < out_remote->count; ++i) {
     settle_devices(out_remote->items[i].graph, &options->placement);
   }
@@ -401,44 +420,65 @@ static leat_status_t prepare(const leat_master_options_t* options, leat_rewrite_
   return optimize(options, rewrite, LEAT_PASS_WHOLE, stage);
 }
 
-static leat_status_t place(const leat_master_options_t* options, leat_graph_t* graph,
+// Makes the graph what it was when the compilation that is shown again had placed it, and tells the
+// reasons of then.
+static leat_status_t place_as_before(leat_rewrite_t* rewrite, const stage_t* stage) {
+  const leat_compile_view_t* view = stage->view;
+  leat_rewrite_t placed;
+  LEAT_DCHECK(stage->past->placed.graph && !stage->record);
+  LEAT_RETURN_IF_ERROR(leat_rewrite_copy(&stage->past->placed, &placed));
+  leat_rewrite_deinitialize(rewrite);
+  *rewrite = placed;
+  if (!view->on_placed) return leat_ok_status();
+  return view->on_placed(view->data, rewrite->graph, &stage->past->placement);
+}
+
+static leat_status_t place(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                            stage_t* stage) {
-  if (LEAT_LIKELY(!stage->view)) return leat_place(graph, &options->placement);
-  LEAT_RETURN_IF_ERROR(leat_place_and_explain(graph, &options->placement, stage->view));
+  if (stage->record) {
+    return leat_compile_record_place(stage->record, rewrite, &options->placement);
+  }
+  if (LEAT_LIKELY(!stage->view)) return leat_place(rewrite->graph, &options->placement);
+  LEAT_RETURN_IF_ERROR(
+      stage->past ? place_as_before(rewrite, stage)
+                  : leat_place_and_explain(rewrite->graph, &options->placement, stage->view));
   stage->devices = options->placement.devices;
-  return show_graph(stage, "place", "gives each node a device", graph);
+  return show_graph(stage, "place", "gives each node a device", rewrite->graph);
 }
 
 // Takes a pruned graph through all stages up to the partitions. |compiled|, unless it is NULL, is
-// told what kinds of nodes the graph has; |view|, likewise, sees the stages. |out_remote| gets
-// the partitions of other tasks.
+// told what kinds of nodes the graph has; |stage| says who looks on. |out_remote| gets the
+// partitions of other tasks.
 static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* rewrite,
-                         const leat_tensor_t* feeds, leat_compiled_t* compiled,
-                         const leat_compile_view_t* view, leat_partitions_t* out_remote,
-                         leat_partitions_t* out_partitions) {
+                         const leat_tensor_t* feeds, leat_compiled_t* compiled, stage_t* stage,
+                         leat_partitions_t* out_remote, leat_partitions_t* out_partitions) {
   const uint32_t traces = LEAT_OP_STEP_RESOURCE | LEAT_OP_CALLS;
-  stage_t stage = {.view = view, .observer = {.data = &stage, .on_graphs = show_after_pass}};
-  LEAT_RETURN_IF_ERROR(prepare(options, rewrite, feeds, &stage));
+  stage->observer = (leat_pass_observer_t){.data = stage, .on_graphs = show_after_pass};
+  if (stage->record) LEAT_RETURN_IF_ERROR(leat_compile_record_begin(rewrite, stage->record));
+  LEAT_RETURN_IF_ERROR(prepare(options, rewrite, feeds, stage));
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
     if (flags & traces) compiled->leaves_traces = true;
     // What a Recv of the graph itself brings may be dead.
     if (flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_RECV)) compiled->has_flow = true;
   }
-  LEAT_RETURN_IF_ERROR(place(options, rewrite->graph, &stage));
+  LEAT_RETURN_IF_ERROR(place(options, rewrite, stage));
   if (compiled && options->numbers) {
     LEAT_RETURN_IF_ERROR(note_collectives(options, rewrite->graph, compiled));
   }
   if (options->worker_count > 1 && leat_spans_tasks(rewrite->graph, &options->placement)) {
     if (compiled) compiled->spans_tasks = compiled->leaves_traces = true;
-    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, &stage, out_remote));
+    LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, stage, out_remote));
     if (!rewrite->graph) return leat_ok_status();
+    stage->remote = out_remote;
   }
-  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED, &stage));
+  LEAT_RETURN_IF_ERROR(optimize(options, rewrite, LEAT_PASS_PLACED, stage));
   LEAT_RETURN_IF_ERROR(leat_partition(&rewrite->graph, rewrite->fetches, rewrite->fetch_count,
                                       &options->placement, out_partitions));
-  stage.devices = NULL;  // the graphs of the devices name them
-  leat_status_t status = optimize_partitions(options, out_partitions, &stage);
+  stage->devices = NULL;  // the graphs of the devices name them
+  leat_status_t status =
+      optimize_partitions(options, out_partitions, stage, "partition",
+                          "cuts the graph into one for each device, with transfers between them");
   if (status) leat_partitions_free(out_partitions);
   return status;
 }
@@ -446,7 +486,8 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
 static leat_status_t compile(const leat_master_options_t* options, leat_rewrite_t* rewrite,
                              const leat_tensor_t* feeds, leat_compiled_t* compiled) {
   leat_partitions_t remote = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, compiled, NULL, &remote, &partitions);
+  stage_t stage = {.record = options->keeps_partitions ? &compiled->record : NULL};
+  leat_status_t status = cut(options, rewrite, feeds, compiled, &stage, &remote, &partitions);
   if (!status) status = register_partitions(options, &partitions, &remote, compiled);
   leat_partitions_free(&partitions);
   leat_partitions_free(&remote);
@@ -458,10 +499,26 @@ leat_status_t leat_master_show_partitions(const leat_master_options_t* options,
                                           const leat_compile_view_t* view,
                                           leat_graph_view_fn_t see, void* data) {
   leat_partitions_t remote = {0}, partitions = {0};
-  leat_status_t status = cut(options, rewrite, feeds, NULL, view, &remote, &partitions);
+  stage_t stage = {.view = view};
+  leat_status_t status = cut(options, rewrite, feeds, NULL, &stage, &remote, &partitions);
   leat_rewrite_deinitialize(rewrite);
   if (!status) status = leat_show_partitions(options, &partitions, true, see, data);
   if (!status) status = leat_show_partitions(options, &remote, true, see, data);
+  leat_partitions_free(&partitions);
+  leat_partitions_free(&remote);
+  return status;
+}
+
+leat_status_t leat_compiled_show_stages(const leat_compiled_t* compiled,
+                                        const leat_master_options_t* options,
+                                        const leat_compile_view_t* view) {
+  leat_partitions_t remote = {0}, partitions = {0};
+  leat_rewrite_t rewrite;
+  stage_t stage = {.view = view, .past = &compiled->record};
+  LEAT_DCHECK(compiled->record.placed.graph);
+  LEAT_RETURN_IF_ERROR(leat_rewrite_copy(&compiled->record.source, &rewrite));
+  leat_status_t status = cut(options, &rewrite, NULL, NULL, &stage, &remote, &partitions);
+  leat_rewrite_deinitialize(&rewrite);
   leat_partitions_free(&partitions);
   leat_partitions_free(&remote);
   return status;
@@ -495,6 +552,7 @@ void leat_compiled_free(leat_compiled_t* compiled) {
     leat_allocator_free(compiled->allocator, partition->feed_indices);
     leat_allocator_free(compiled->allocator, partition->fetch_indices);
   }
+  leat_compile_record_deinitialize(&compiled->record);
   leat_allocator_free(compiled->allocator, compiled->partitions);
   leat_allocator_free(compiled->allocator, compiled->workers);
   leat_allocator_free(compiled->allocator, compiled);

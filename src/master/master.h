@@ -45,7 +45,7 @@ typedef struct leat_master_options_s {
   bool deterministic;
   struct leat_function_runtime_s* functions;  // that kernels call; NULL = none
   leat_string_view_t config;  // the session's ConfigProto, for kernels that ask; borrowed
-  bool keeps_partitions;  // keep a copy of each device's graph, for leat_compiled_partition
+  bool keeps_partitions;  // for leat_compiled_partition and leat_compiled_show_stages
   leat_step_numbers_t* numbers;  // NULL: no other master's collectives meet this one's
   // Of a step that fetches a dead tensor; OK stands for INVALID_ARGUMENT. TensorFlow's sessions of
   // one process and its masters of clusters differ in it.
@@ -158,6 +158,12 @@ typedef struct leat_compile_view_s {
   leat_status_t (*on_placed)(void* data, const leat_graph_t* graph,
                              const leat_placer_options_t* placement);
 } leat_compile_view_t;
+// Shows the stages that |compiled| went through. The options keep its partitions, and are those by
+// which it was compiled for feeds of any shapes; what they say of costs may have changed since. Any
+// number of threads may call this at once.
+LEAT_MUST_USE leat_status_t leat_compiled_show_stages(const leat_compiled_t* compiled,
+                                                      const leat_master_options_t* options,
+                                                      const leat_compile_view_t* view);
 // Shows each device's graph as leat_master_compile would register it, with |after| true. |rewrite|
 // is taken over; |feeds| is as there. |view|, unless it is NULL, sees all stages before that.
 LEAT_MUST_USE leat_status_t leat_master_show_partitions(const leat_master_options_t* options,

@@ -192,7 +192,9 @@ leat_status_t leat_partial_run_begin(const leat_master_options_t* options, leat_
   LEAT_GOTO_IF_ERROR(status, rebuild(rewrite, options->worker_count > 1
                                                   ? options->placement.devices[0].name
                                                   : LEAT_SV("")));
-  LEAT_GOTO_IF_ERROR(status, leat_master_compile(options, rewrite, 0, NULL, &run->compiled));
+  leat_master_options_t unkept = *options;
+  unkept.keeps_partitions = false;  // nobody asks for those of a partial run
+  LEAT_GOTO_IF_ERROR(status, leat_master_compile(&unkept, rewrite, 0, NULL, &run->compiled));
   run->step_id = leat_master_new_step();
   leat_compiled_call_t call = {.deadline_ns = LEAT_DEADLINE_NEVER,
                                .step_id = run->step_id,

@@ -492,8 +492,8 @@ const leat_graph_t* leat_signature_partition(const leat_signature_t* signature, 
   return leat_compiled_partition(leat_plans_general(&signature->plans), index, out_device);
 }
 
-// A session that measures has kept what was registered, since compiling again might place it anew.
-// Others compile it once more.
+// A session that measures has kept what was registered, and by what stages it came about, since
+// compiling again might place it anew. Others compile it once more.
 leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_run_t* run,
                                            const leat_compile_view_t* view,
                                            leat_graph_view_fn_t show, void* data) {
@@ -501,6 +501,10 @@ leat_status_t leat_session_show_partitions(leat_session_t* session, const leat_r
   LEAT_RETURN_IF_ERROR(check_master(session, "Showing the partitions of a step"));
   LEAT_RETURN_IF_ERROR(leat_session_prepare(session, run, &signature));
   int partitions = leat_signature_partition_count(signature);
+  if (partitions && view) {
+    LEAT_RETURN_IF_ERROR(leat_compiled_show_stages(leat_plans_general(&signature->plans),
+                                                   &session->master, view));
+  }
   for (int i = 0; i < partitions; ++i) {
     leat_string_view_t device;
     LEAT_RETURN_IF_ERROR(show(data, true, leat_signature_partition(signature, i, &device)));

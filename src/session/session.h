@@ -188,9 +188,9 @@ struct leat_run_s {
   struct leat_cancellation_s* cancellation;  // ends the step when it is cancelled; NULL: nobody can
   struct leat_step_collector_s* collector;  // NULL: no statistics
   int64_t collective_graph_key;  // by which masters number steps in common; 0: that of the graph
-  // Where a master in another process runs the step, it appends the graphs that the devices got, as
-  // fields partition_graphs of a RunMetadata; NULL: nobody asks for them.
-  struct leat_string_builder_s* out_partition_graphs;
+  // Where a master in another process runs the step, it appends the graphs that the devices got and
+  // how they came about, as fields of a RunMetadata (session/graph_stages.h); NULL: nobody asks.
+  struct leat_string_builder_s* out_graphs;
 };
 // Whether the session's master is another process.
 bool leat_session_is_remote(const leat_session_t* session);
@@ -243,8 +243,9 @@ LEAT_MUST_USE leat_status_t leat_session_show_pass(leat_session_t* session, cons
                                                    const leat_pass_observer_t* observer,
                                                    leat_graph_view_fn_t show, void* data);
 // Shows the graph that each device gets of |run|, by the plan that its |feed_values| take: see
-// leat_master_show_partitions. A session that measures shows |view| nothing. UNIMPLEMENTED where
-// the master is another process, whose step gives the graphs (|out_partition_graphs|).
+// leat_master_show_partitions. A session that measures shows the plan that it has kept, others
+// compile it once more. UNIMPLEMENTED where the master is another process, whose step gives the
+// graphs (|out_graphs|).
 LEAT_MUST_USE leat_status_t leat_session_show_partitions(leat_session_t* session,
                                                          const leat_run_t* run,
                                                          const leat_compile_view_t* view,

@@ -6,6 +6,8 @@
 // them in src/master/greedy_test.c.
 #include <stdio.h>
 
+#include "capi/stage_kit.h"
+#include "formats/wire/encode.h"
 #include "leat/callable.h"
 #include "leat/inspect.h"
 #include "paper/counter.h"
@@ -223,6 +225,56 @@ static void partition_graphs_are_those_that_ran(void** state) {
   }
 }
 
+// Expects the same stages and the same placement, byte by byte.
+static void expect_same_story(const leat_pb_run_metadata_t* a, const leat_pb_run_metadata_t* b) {
+  const leat_pb_run_metadata_t* read[] = {a, b};
+  leat_string_builder_t bytes[2];
+  for (int i = 0; i < 2; ++i) {
+    const leat_pb_run_metadata_t story = {.graph_stages = read[i]->graph_stages,
+                                          .placement = read[i]->placement};
+    leat_string_builder_initialize(leat_allocator_system(), &bytes[i]);
+    LEAT_EXPECT_OK(leat_message_encode(&leat_pb_run_metadata_descriptor, &story, &bytes[i]));
+  }
+  assert_int_equal(bytes[0].size, bytes[1].size);
+  assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+  for (int i = 0; i < 2; ++i) leat_string_builder_deinitialize(&bytes[i]);
+}
+
+static bool are_together(const stage_t* stage) {
+  return leat_string_view_equal(stage_kit_node(stage, "left")->device,
+                                stage_kit_node(stage, "right")->device);
+}
+
+// The stages are those of the plan that ran. What was measured since would place it otherwise, as a
+// new signature shows; and what is told of the old one does not change by a byte.
+static void stages_are_of_the_plan_that_ran(void** state) {
+  towers_t t = towers();
+  const TF_Output more[] = {t.sum, t.other};
+  leat_pb_run_metadata_t first, later;
+  leat_arena_t arena;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  open_session("build_cost_model: 1");
+  TF_Buffer* began = step(t.inputs, 2, 512, &t.sum, 1);
+  stage_kit_read(began, &arena, &first);
+  TF_Buffer* divided = step(t.inputs, 2, 512, more, 2);
+  stage_kit_read(divided, &arena, &later);
+  assert_false(are_together(stage_kit_find(&later, "place")));
+  assert_true(stage_kit_expect_sum(&later, 2) > 5);
+  const placed_t* measured = stage_kit_placed(&later, "left");
+  assert_true(measured->micros.items[0] > stage_kit_placed(&first, "left")->micros.items[0]);
+  TF_DeleteBuffer(divided);
+  for (int i = 0; i < 3; ++i) {
+    TF_Buffer* again = step(t.inputs, 2, 512, &t.sum, 1);
+    stage_kit_read(again, &arena, &later);
+    assert_true(are_together(stage_kit_find(&later, "place")));
+    assert_true(stage_kit_expect_sum(&later, 1) > 3);
+    expect_same_story(&first, &later);
+    TF_DeleteBuffer(again);
+  }
+  TF_DeleteBuffer(began);
+  leat_arena_deinitialize(&arena);
+}
+
 // RunOptions.output_partition_graphs: the graph that each device got, whether measured or not.
 static void partition_graphs_are_told(void** state) {
   const char asked[] = {5 << 3, 1};
@@ -270,6 +322,7 @@ int main(void) {
       TEST(state_stays_where_it_is),
       TEST(partition_graphs_are_told),
       TEST(partition_graphs_are_those_that_ran),
+      TEST(stages_are_of_the_plan_that_ran),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,10 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
   leat_pb_coordination_service_config_t coordination = {
       .heartbeat_timeout_in_ms = cluster->options.heartbeat_timeout_ms};
   leat_pb_config_proto_experimental_t experimental = {.coordination_config = &coordination};
-  leat_pb_config_proto_t config = {.experimental = &experimental};
+  leat_pb_config_proto_device_count_entry_t cpus = {.key = LEAT_SV("CPU"),
+                                                    .value = cluster->options.cpus};
+  leat_pb_config_proto_t config = {.device_count = {&cpus, cluster->options.cpus > 0},
+                                   .experimental = &experimental};
   leat_pb_leat_server_options_t leat_options = {
       .session_timeout_in_ms = cluster->options.session_timeout_ms,
       .partial_run_timeout_in_ms = cluster->options.partial_run_timeout_ms};

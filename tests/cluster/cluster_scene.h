@@ -25,6 +25,7 @@ enum { CLUSTER_WORKER, CLUSTER_PS, CLUSTER_TASKS };
 typedef struct cluster_options_s {
   int heartbeat_timeout_ms;  // two heartbeats
   int session_timeout_ms, partial_run_timeout_ms;
+  int cpus;                  // devices of each task in this process; 0: one
   bool ps_is_a_process;      // the ps is a `leat server`, which can be stopped by signals
   const char* protocols[CLUSTER_TASKS];  // NULL: "grpc"
   void (*observe)(void* task, const leat_server_event_t* event);  // |task| points to its number

@@ -6,12 +6,11 @@
 #include "capi/session/run_options.h"
 
 #include "capi/plugin/profiler.h"
-#include "capi/session/graph_stages.h"
 #include "formats/generated/config.h"
 #include "formats/generated/step_stats.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
-#include "graph/import/export.h"
+#include "session/graph_stages.h"
 #include "trace/collector.h"
 
 static leat_status_t read_options(leat_string_view_t bytes, leat_capi_run_options_t* out_options,
@@ -61,7 +60,7 @@ leat_status_t leat_capi_run_options_begin(const TF_Buffer* run_options,
     out_options->is_profiled = leat_plugin_profilers_start();
   }
   if (!run_metadata) out_options->shows_partitions = false;
-  leat_string_builder_initialize(leat_allocator_system(), &out_options->partition_graphs);
+  leat_string_builder_initialize(leat_allocator_system(), &out_options->graphs);
   return leat_ok_status();
 }
 
@@ -100,33 +99,6 @@ static leat_status_t encode(const leat_capi_run_options_t* options, leat_costs_t
   return leat_run_metadata_encode(stats, &cost_graph, out_bytes);
 }
 
-#define PARTITION_GRAPHS_FIELD 3
-
-// Appends a graph as one of the RunMetadata's partition_graphs; fields of a message may be encoded
-// one by one.
-static leat_status_t append_partition(void* data, bool unused, const leat_graph_t* graph) {
-  leat_string_builder_t* bytes = data;
-  leat_string_builder_t def;
-  leat_string_builder_initialize(leat_allocator_system(), &def);
-  leat_status_t status = leat_graph_export(graph, &def);
-  if (!status) {
-    leat_message_append_field(bytes, PARTITION_GRAPHS_FIELD, leat_string_builder_view(&def));
-    status = leat_status_clone(bytes->status);
-  }
-  leat_string_builder_deinitialize(&def);
-  return status;
-}
-
-static leat_status_t show_graphs(TF_Session* session, const leat_run_t* run,
-                                 leat_string_builder_t* out_bytes) {
-  leat_graph_stages_t stages;
-  leat_graph_stages_initialize(out_bytes, &stages);
-  leat_status_t status = leat_session_show_partitions(session->session, run, &stages.view,
-                                                      append_partition, out_bytes);
-  leat_graph_stages_deinitialize(&stages);
-  return status;
-}
-
 // Adds what was collected to the session's costs, and to the RunMetadata where |out_bytes| is
 // given.
 static leat_status_t tell_statistics(leat_capi_run_options_t* options, TF_Session* session,
@@ -150,9 +122,9 @@ static leat_status_t tell(leat_capi_run_options_t* options, TF_Session* session,
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   if (options->collector) status = tell_statistics(options, session, run_metadata ? &bytes : NULL);
   if (!status && options->shows_partitions && leat_session_is_remote(session->session)) {
-    leat_string_builder_append(&bytes, leat_string_builder_view(&options->partition_graphs));
+    leat_string_builder_append(&bytes, leat_string_builder_view(&options->graphs));
   } else if (!status && options->shows_partitions) {
-    status = show_graphs(session, run, &bytes);
+    status = leat_session_describe_graphs(session->session, run, SIZE_MAX, &bytes);
   }
   if (!status && run_metadata) return leat_capi_buffer_take(&bytes, run_metadata);
   leat_string_builder_deinitialize(&bytes);
@@ -177,6 +149,6 @@ leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Ses
         status, leat_plugin_profilers_collect(&options->collector->arena, &unused));
   }
   if (options->collector) leat_step_collector_deinitialize(options->collector);
-  leat_string_builder_deinitialize(&options->partition_graphs);
+  leat_string_builder_deinitialize(&options->graphs);
   return status;
 }

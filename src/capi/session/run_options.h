@@ -20,7 +20,7 @@ typedef struct leat_capi_run_options_s {
   leat_step_collector_t* collector;  // NULL: no statistics are collected; else |storage|
   leat_step_collector_t storage;
   bool shows_partitions;
-  leat_string_builder_t partition_graphs;  // where they are shown: leat_run_t's, for the step
+  leat_string_builder_t graphs;  // where a master elsewhere shows them: leat_run_t's, for the step
   bool is_profiled;  // the step has the profilers of plug-ins
   // the signature whose costs the step adds to; NULL: the step is not measured
   leat_signature_t* measured;

@@ -281,7 +281,7 @@ static LEAT_COLD leat_status_t run_observed(TF_Session* session, const TF_Buffer
     if (!status) leat_capi_run_options_measure(&options, session, signature);
   }
   step->run.collector = options.collector;
-  if (options.shows_partitions) step->run.out_partition_graphs = &options.partition_graphs;
+  if (options.shows_partitions) step->run.out_graphs = &options.graphs;
   if (!status) status = run_step(session, step, output_values);
   return leat_capi_run_options_end(&options, session, &step->run, status, run_metadata);
 }
