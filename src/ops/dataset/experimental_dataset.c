@@ -15,6 +15,7 @@ const leat_op_row_t leat_experimental_dataset_ops[] = {
     FORMER("AutoShardDataset", "num_replicas"),
     FORMER("BytesProducedStatsDataset", NULL),
     FORMER("CSVDataset", NULL),
+    FORMER("ChooseFastestDataset", NULL),
     FORMER("DatasetCardinality", "cardinality_options"),
     FORMER("DatasetToTFRecord", NULL),
     FORMER("DirectedInterleaveDataset", "stop_on_empty_dataset"),

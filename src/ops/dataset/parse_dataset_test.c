@@ -92,8 +92,8 @@ static void sparse_ones_are_variants(void** state) {
   pipeline_close(&p);
 }
 
-// The ragged feature |name| with splits of |splits|, beside a sparse feature "s", which sorts behind
-// "a". |wanted| is the type that the attribute output_types says of |name|.
+// The ragged feature |name| with splits of |splits|, beside a sparse feature "s", which sorts
+// behind "a". |wanted| is the type that the attribute output_types says of |name|.
 static leat_output_t ragged(pipeline_t* p, const char* name, int splits, int wanted) {
   const leat_string_view_t keys[] = {leat_string_view_from(name)};
   const leat_string_view_t sparse_keys[] = {LEAT_SV("s")};
