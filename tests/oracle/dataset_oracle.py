@@ -1,7 +1,8 @@
-"""Datasets that few programs use, in both libraries: ragged features of Examples, and the datasets
-that choose the fastest of several ways. Each case is a graph, built by TensorFlow and run by both;
-the values, or the codes of the errors, must be the same."""
+"""Datasets that few programs use, in both libraries: ragged features of Examples, the datasets that
+choose the fastest of several ways, and the statistics of datasets. Each case is a graph, built by
+TensorFlow and run by both; the values, or the codes of the errors, must be the same."""
 import os
+import tempfile
 
 os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0')
 
@@ -54,6 +55,10 @@ def compare(build):
     names = [t.name for t in build()]
   want = run_tensorflow(graph, names)
   got = run_leat(graph.as_graph_def().SerializeToString(), names)
+  return difference(got, want)
+
+
+def difference(got, want):
   same = got == want if isinstance(want, int) or isinstance(got, int) else all(
       a.dtype == np.asarray(b).dtype and np.array_equal(a, b) for a, b in zip(got, want))
   return '' if same else '%s, must be %s' % (got, want)
@@ -285,5 +290,114 @@ def a_ratio_that_does_not_divide():
   return fastest_branch([both, both], 3, denominator=2)
 
 
+# ---- Statistics ----------------------------------------------------------------------------------
+def strings():
+  rows = np.array([[b'ab', b''], [b'x' * 100, b'yy'], [b'z', b'z']], object)
+  spec = dict(output_types=[tf.string], output_shapes=[[2]])
+  return raw.TensorSliceDataset(components=[rows], output_shapes=[[2]]), spec
+
+
+def windows():
+  spec = dict(output_types=[tf.variant], output_shapes=[[]])
+  return raw.WindowDataset(input_dataset=numbers(0, 6), size=2, shift=2, stride=1,
+                           drop_remainder=True, **spec), spec
+
+
+def pairs():
+  spec = dict(output_types=[tf.float32, tf.int32], output_shapes=[[3], []])
+  return raw.TensorSliceDataset(components=[np.ones((4, 3), 'f4'), np.arange(4, dtype='i4')],
+                                output_shapes=spec['output_shapes']), spec
+
+
+def nothing():
+  spec = dict(output_types=[tf.float64], output_shapes=[[0]])
+  return raw.TensorSliceDataset(components=[np.ones((2, 0))], output_shapes=[[0]]), spec
+
+
+def statistics(make, version, tags, op=None):
+  """The names of: what sets up, what makes all elements, the Summary. The aggregators are set one
+  above the other, the first of them nearest."""
+  names = dict(container='', shared_name='')
+  dataset, spec = make()
+  dataset = (op or raw.BytesProducedStatsDataset)(input_dataset=dataset, tag='by', **spec)
+  handles = []
+  for tag in tags:
+    handles.append(version(**names))
+    dataset = raw.SetStatsAggregatorDataset(input_dataset=dataset, stats_aggregator=handles[-1],
+                                            tag=tag, counter_prefix='', **spec)
+  count = raw.ReduceDataset(input_dataset=dataset, initial_state=[np.int64(0)], other_arguments=[],
+                            f=counter(spec), output_types=[tf.int64], output_shapes=[[]])[0]
+  return [count.name] + [raw.StatsAggregatorSummary(iterator=h).name for h in handles], handles
+
+
+def counter(spec):
+  made = function.Defun(tf.int64, *spec['output_types'], func_name='Counted')(
+      lambda n, *element: n + 1)
+  made.add_to_graph(tf.get_default_graph())
+  return made
+
+
+def summaries(run, names):
+  """How many elements there were, and what each aggregator says, with sorted tags."""
+  count = int(run([names[0]])[0])
+  return [count] + [sorted(
+      (v.tag, v.WhichOneof('value'), str(v.histo)) for v in tf.Summary.FromString(
+          np.asarray(value, object).item()).value) for value in run(names[1:])]
+
+
+def compare_statistics(make, *arguments):
+  graph = tf.Graph()
+  with graph.as_default():
+    names, _ = statistics(make, raw.StatsAggregatorHandle, *arguments)
+  with tf.Session(graph=graph) as session:
+    want = summaries(session.run, names)
+  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  got = summaries(session.run, names)
+  session.close()
+  return '' if got == want else '%s, must be %s' % (got, want)
+
+
+def events(run, folder, names, targets):
+  for target in targets:
+    run([], target)
+  run([names[0]])
+  run([], targets[-1])
+  found = []
+  for path in os.listdir(folder):
+    for event in tf.train.summary_iterator(os.path.join(folder, path)):
+      found += [(event.step, v.tag, str(v.histo)) for v in event.summary.value]
+  return found, run(names[1:])
+
+
+def compare_events():
+  """The events of the second version, in files of both libraries."""
+  results = []
+  for which in ('tensorflow', 'leat'):
+    graph = tf.Graph()
+    with graph.as_default(), tempfile.TemporaryDirectory(prefix='leat-events') as folder:
+      names, (handle,) = statistics(pairs, raw.StatsAggregatorHandleV2, ['T'])
+      writer = raw.SummaryWriter(shared_name='', container='')
+      targets = [raw.CreateSummaryFileWriter(writer=writer, logdir=folder, max_queue=10,
+                                             flush_millis=100000, filename_suffix=''),
+                 raw.StatsAggregatorSetSummaryWriter(stats_aggregator=handle, summary=writer),
+                 raw.FlushSummaryWriter(writer=writer)]
+      if which == 'tensorflow':
+        with tf.Session(graph=graph) as session:
+          results.append(events(lambda fetches, *more: session.run(fetches + list(more)), folder,
+                                names, targets))
+      else:
+        session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+        results.append(events(lambda fetches, *more: session.run(
+            fetches, targets=[t.name for t in more]), folder, names, targets))
+        session.close()
+  want, got = results
+  return '' if got == want and len(want[0]) == 4 else '%s, must be %s' % (got, want)
+
+
 for name, build in CASES.items():
   report('datasets ' + name, compare, build)
+for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, ['']),
+                   (pairs, ['T', 'U'])):
+  report('datasets statistics of %s under %s' % (make.__name__, tags), compare_statistics, make,
+         tags)
+report('datasets statistics as events', compare_events)

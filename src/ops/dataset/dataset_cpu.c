@@ -15,6 +15,8 @@
 // limited, because one call of |next| per level stands on the stack.
 #include "ops/dataset/dataset_cpu.h"
 
+#include "ops/dataset/stats_cpu.h"
+
 // ---- Elements -----------------------------------------------------------------------------------
 
 void leat_element_release(leat_tensor_t* components, int count) {
@@ -392,6 +394,8 @@ leat_status_t leat_iterator_create(leat_dataset_t* dataset, const leat_iterator_
   leat_dataset_retain(dataset);
   leat_status_t status = leat_ok_status();
   if (owner) {
+    iterator->stats = owner->stats;
+    leat_stats_retain(owner->stats);
     iterator->draw_counts = owner->draw_counts;
     leat_draw_counts_retain(owner->draw_counts);
   } else {
@@ -412,6 +416,7 @@ void leat_iterator_free(leat_iterator_t* iterator) {
   if (iterator->dataset->kind->stop) iterator->dataset->kind->stop(iterator);
   leat_iterator_free(iterator->input);
   leat_draw_counts_release(iterator->draw_counts);
+  leat_stats_release(iterator->stats);
   leat_dataset_release(iterator->dataset);
   leat_allocator_free(leat_allocator_system(), iterator);
 }

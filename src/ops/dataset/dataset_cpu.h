@@ -71,6 +71,7 @@ struct leat_iterator_s {
   bool at_end;  // |next| has given END
   leat_dataset_order_t order;  // what the options around the dataset say about the order
   leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
+  struct leat_stats_s* stats;       // where it tells its statistics (stats_cpu.h); NULL: nowhere
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
