@@ -1,6 +1,7 @@
 """Datasets that few programs use, in both libraries: ragged features of Examples, the datasets that
-choose the fastest of several ways, and the statistics of datasets. Each case is a graph, built by
-TensorFlow and run by both; the values, or the codes of the errors, must be the same."""
+choose the fastest of several ways, the statistics of datasets, and snapshots. Each case is a graph,
+built by TensorFlow and run by both; the values, or the codes of the errors, must be the same. What
+one library has written as a snapshot, the other must read."""
 import os
 import tempfile
 
@@ -394,6 +395,67 @@ def compare_events():
   return '' if got == want and len(want[0]) == 4 else '%s, must be %s' % (got, want)
 
 
+# ---- Snapshots -----------------------------------------------------------------------------------
+PAIR = dict(output_types=[tf.int64, tf.string], output_shapes=[[], [None]])
+
+
+def defun(name, body, *types):
+  made = function.Defun(*types, func_name=name)(body)
+  made.add_to_graph(tf.get_default_graph())
+  return made
+
+
+def described(count, size):
+  """`count` numbers, each with as many strings of about `size` bytes as it says."""
+  def describe(x):
+    text = tf.strings.reduce_join(tf.as_string(tf.random.stateless_uniform(
+        [size // 8], [x, 7], 0, 99999999, tf.int64)))
+    return x, tf.fill([x], text)
+  return raw.MapDataset(input_dataset=numbers(0, count), other_arguments=[],
+                        f=defun('Describe', describe, tf.int64), **PAIR)
+
+
+def snapshot(dataset, folder, compression):
+  """A snapshot in two shards, read one after the other, and a digest of each of its elements."""
+  itself = defun('Itself', lambda d: tf.identity(d), tf.variant)
+  shards = raw.SnapshotDatasetV2(
+      input_dataset=dataset, path=folder, reader_func_other_args=[], shard_func_other_args=[],
+      compression=compression, hash_valid=True, hash=-5, reader_func=defun(
+          'Read', lambda shards: raw.FlatMapDataset(input_dataset=shards, other_arguments=[],
+                                                    f=itself, **PAIR), tf.variant),
+      shard_func=defun('Shard', lambda x, text: x % 2, tf.int64, tf.string), **PAIR)
+  digest = defun('Digest', lambda x, text: x * 1000003 + tf.strings.to_hash_bucket_fast(
+      tf.strings.reduce_join(text), 1000003), tf.int64, tf.string)
+  return elements(raw.MapDataset(input_dataset=shards, other_arguments=[], f=digest, **NUMBER))
+
+
+def snapshot_in_turn(runs, compression, count, size):
+  """The first of `runs` writes, the second must read that, although its dataset has no elements."""
+  with tempfile.TemporaryDirectory(prefix='leat-snapshot') as folder:
+    results = []
+    for run, elements_of in zip(runs, (count, 0)):
+      graph = tf.Graph()
+      with graph.as_default():
+        fetch = snapshot(described(elements_of, size), folder, compression)
+      results.append(run(graph, fetch.name))
+  written, read = results
+  wanted = np.concatenate([written[0::2], written[1::2]])
+  return '' if np.array_equal(read, wanted) else '%s, must be %s' % (read, wanted)
+
+
+def in_tensorflow(graph, name):
+  with tf.Session(graph=graph) as session:
+    return session.run(name)
+
+
+def in_leat(graph, name):
+  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  try:
+    return session.run([name])[0]
+  finally:
+    session.close()
+
+
 for name, build in CASES.items():
   report('datasets ' + name, compare, build)
 for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, ['']),
@@ -401,3 +463,9 @@ for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, [
   report('datasets statistics of %s under %s' % (make.__name__, tags), compare_statistics, make,
          tags)
 report('datasets statistics as events', compare_events)
+for kind in '', 'GZIP', 'SNAPPY':
+  for length in 40, 100000:
+    for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
+                        ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):
+      report('datasets snapshot %s of %d bytes by %s' % (kind or 'plain', length, names),
+             snapshot_in_turn, runs, kind, 7, length)
