@@ -142,7 +142,57 @@ static void test_what_does_not_fit_is_refused(void** state) {
                  "`shard_func` must return a scalar int64");
   expect_failure(SNAPSHOT_OF("0", "5", "Shard", HASH TEXT_ATTR("compression", "RAR")),
                  TF_INVALID_ARGUMENT, "compression is 'RAR'");
-  expect_failure(SNAPSHOT_OF("0", "5", "Shard", ""), TF_UNIMPLEMENTED, "hash_valid is false");
+}
+
+// ---- Without a hash -----------------------------------------------------------------------------
+
+#define SQUARE                                                                               \
+  FUNCTION("Squared", ARG("a", "INT64") OUT("r", "INT64"),                                   \
+           DEF("m", "Mul", IN("a") IN("a"), TYPE("T", "INT64")) RET("r", "m:z:0"))
+#define DOUBLE(name)                                                                         \
+  FUNCTION(name, ARG("a", "INT64") OUT("r", "INT64"),                                        \
+           DEF("m", "AddV2", IN("a") IN("a"), TYPE("T", "INT64")) RET("r", "m:z:0"))
+// A map of 1, 2 and 3, and behind it batches of |size| elements taken apart again.
+#define MAPPED(functions, f, size)                                                             \
+  LIBRARY ITSELF READ SHARD functions END RANGE("1", "4")                                      \
+  NODE("size", "Const", , INT64(size))                                                         \
+  NODE("map", "MapDataset", IN("range"), ELEMENT NO_ARGUMENTS FUNC("f", f))                    \
+  NODE("batch", "BatchDataset", IN("map") IN("size"),                                          \
+       TYPES("output_types", "DT_INT64")                                                       \
+           " attr { key: 'output_shapes' value { list { shape { dim { size: -1 } } } } }")     \
+  NODE("rows", "UnbatchDataset", IN("batch"), ELEMENT)                                         \
+  NODE("snapshot", "SnapshotDatasetV2", IN("rows") IN("path"),                                 \
+       ELEMENT FUNC("reader_func", "Read") FUNC("shard_func", "Shard")                         \
+           " attr { key: 'Treader_func_args' value { list {} } }"                              \
+           " attr { key: 'Tshard_func_args' value { list {} } }") ITERATOR("snapshot")
+
+// What differs is the function's name, its body, and the value of an input; and what is the same
+// stands in other nodes. A snapshot of the same dataset is read, shard by shard.
+static void test_a_dataset_is_known_by_what_it_is_made_of(void** state) {
+  EXPECT_ALL(MAPPED(SQUARE DOUBLE("Doubled"), "Squared", "3"), 1, 4, 9);
+  EXPECT_ALL(MAPPED(SQUARE DOUBLE("Doubled"), "Squared", "3"), 4, 1, 9);
+  EXPECT_ALL(MAPPED(SQUARE DOUBLE("Doubled"), "Doubled", "3"), 2, 4, 6);
+  EXPECT_ALL(MAPPED(DOUBLE("Squared") DOUBLE("Doubled"), "Squared", "3"), 2, 4, 6);
+  EXPECT_ALL(MAPPED(SQUARE DOUBLE("Doubled"), "Squared", "2"), 1, 4, 9);
+  EXPECT_ALL(MAPPED(DOUBLE("Doubled") SQUARE, "Squared", "3"), 4, 1, 9);
+  assert_int_equal(count_of("snapshots/*"), 4);
+}
+
+// The elements of the input are its tensors, which the dataset has kept.
+static void test_what_a_dataset_keeps_counts_too(void** state) {
+#define SLICES(values)                                                                        \
+  FUNCTIONS RANGE("0", "1")                                                                   \
+  "node { name: 'rows' op: 'Const' attr { key: 'dtype' value { type: DT_INT64 } } attr { key: " \
+  "'value' value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 2 } } int64_val: ["    \
+  values "] } } } }\n"                                                                        \
+  NODE("slices", "TensorSliceDataset", IN("rows"), TYPES("Toutput_types", "DT_INT64") SCALAR) \
+  NODE("snapshot", "SnapshotDatasetV2", IN("slices") IN("path"),                              \
+       ELEMENT FUNC("reader_func", "Read") FUNC("shard_func", "Shard")                        \
+           " attr { key: 'Treader_func_args' value { list {} } }"                             \
+           " attr { key: 'Tshard_func_args' value { list {} } }") ITERATOR("snapshot")
+  EXPECT_ALL(SLICES("5, 6"), 5, 6);
+  EXPECT_ALL(SLICES("5, 7"), 5, 7);
+  EXPECT_ALL(SLICES("5, 6"), 6, 5);
 }
 
 // ---- Files that were changed --------------------------------------------------------------------
@@ -265,6 +315,8 @@ int main(void) {
       TEST(test_a_pass_that_stops_early_is_not_read),
       TEST(test_a_dataset_without_elements),
       TEST(test_what_does_not_fit_is_refused),
+      TEST(test_a_dataset_is_known_by_what_it_is_made_of),
+      TEST(test_what_a_dataset_keeps_counts_too),
       TEST(test_a_missing_run_is_told),
       TEST(test_metadata_that_are_none_are_told),
       TEST(test_chunks_follow_each_other_and_none_may_be_missing),

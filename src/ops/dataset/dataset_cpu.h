@@ -57,6 +57,10 @@ struct leat_dataset_s {
   int32_t depth;  // datasets in the longest chain from this one to a source
   leat_element_spec_t* spec;
   uint64_t function;  // handle of the function that it calls, for kinds that call one
+  // Of the op, the attributes and the inputs that are neither datasets nor among |tensors|; set by
+  // leat_dataset_set_output.
+  uint64_t node_hash;
+  _Atomic(uint64_t) hash;  // what leat_dataset_hash has found; 0: not asked yet
   int32_t input_count;
   int32_t tensor_count;
   leat_dataset_t** inputs;
@@ -89,6 +93,11 @@ void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
 // The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
+
+// A number that tells apart what datasets are made of: ops, attributes, values of inputs, and all
+// of that of the datasets below. Functions count by their names, and resources not at all. It is
+// the same in each process.
+uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.

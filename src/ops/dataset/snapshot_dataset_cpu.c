@@ -1,6 +1,7 @@
 // The kernels of SnapshotDatasetV2 and of the datasets that read its files. A snapshot belongs to
-// the dataset whose elements it holds: it lies in <path>/<hash>, where the hash tells one dataset
-// from another. When an iterator is asked for its first element, it looks there:
+// the dataset whose elements it holds: it lies in <path>/<hash>, where the hash, the node's or one
+// of all that the dataset is made of, tells one dataset from another. When an iterator is asked for
+// its first element, it looks there:
 //
 //   the metadata are final   it reads: reader_func gets a dataset of the shards' datasets and
 //                            returns the dataset of the elements
@@ -211,26 +212,35 @@ typedef struct snapshot_node_s {
   leat_callee_t reader, sharder;
   int reader_captured;
   leat_snapshot_compression_t compression;
+  bool has_hash;
   int64_t hash;
 } snapshot_node_t;
 
 static leat_status_t snapshot_create(leat_kernel_creation_t* c, void* state) {
   snapshot_node_t* node = state;
   const leat_attr_value_t* types;
-  bool has_hash;
   LEAT_RETURN_IF_ERROR(leat_callee_initialize(c, "reader_func", 0, &node->reader));
   LEAT_RETURN_IF_ERROR(leat_callee_initialize(c, "shard_func", 0, &node->sharder));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "Treader_func_args", &types));
   node->reader_captured = (int)types->count;
   LEAT_RETURN_IF_ERROR(leat_snapshot_compression_create(c, &node->compression));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "hash_valid", &has_hash));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "hash_valid", &node->has_hash));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "hash", &node->hash));
-  LEAT_RETURN_IF_ERROR(leat_element_spec_of_attrs(c, "output_types", &node->spec));
-  if (has_hash) return leat_ok_status();
-  return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "Kernel creation failed for node '%.*s' (%s): hash_valid is false, must "
-                          "be true: what a dataset is made of is not known when it runs",
-                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op);
+  return leat_element_spec_of_attrs(c, "output_types", &node->spec);
+}
+
+// The hash of the node, or one of the input and of all functions of the session, since those that
+// the input calls are known by their names.
+static leat_status_t find_hash(const leat_kernel_context_t* c, leat_dataset_t* input,
+                               uint64_t* out_hash) {
+  const snapshot_node_t* node = leat_kernel_state(c);
+  leat_function_runtime_t* functions = c->services->functions;
+  *out_hash = (uint64_t)node->hash;
+  if (node->has_hash) return leat_ok_status();
+  LEAT_DCHECK(functions);  // the node's own functions were found there
+  LEAT_RETURN_IF_ERROR(functions->vtable->hash(functions, out_hash));
+  *out_hash = leat_hash_mix(*out_hash, leat_dataset_hash(input));
+  return leat_ok_status();
 }
 
 // Sets the path of the snapshot: that of input 1 and the hash.
@@ -251,13 +261,13 @@ static leat_status_t set_path(leat_kernel_context_t* c, snapshot_t* snapshot) {
 
 static leat_status_t set_snapshot(leat_kernel_context_t* c, snapshot_t* snapshot) {
   snapshot_node_t* node = leat_kernel_state(c);
-  snapshot->hash = (uint64_t)node->hash;
   snapshot->compression = node->compression;
   snapshot->reader_captured = node->reader_captured;
   LEAT_RETURN_IF_ERROR(leat_element_spec_check(node->spec, snapshot->base.inputs[0]->spec));
-  LEAT_RETURN_IF_ERROR(set_path(c, snapshot));
   LEAT_RETURN_IF_ERROR(leat_callee_find(c, &node->reader, &snapshot->base.function));
   LEAT_RETURN_IF_ERROR(leat_callee_find(c, &node->sharder, &snapshot->shard_function));
+  LEAT_RETURN_IF_ERROR(find_hash(c, snapshot->base.inputs[0], &snapshot->hash));
+  LEAT_RETURN_IF_ERROR(set_path(c, snapshot));
   return leat_dataset_keep_inputs(c, 2, 0, snapshot->base.tensor_count, &snapshot->base);
 }
 
