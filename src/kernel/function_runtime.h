@@ -36,6 +36,9 @@ typedef struct leat_function_runtime_vtable_s {
   // handle of another one.
   leat_status_t (*signature)(leat_function_runtime_t* self, uint64_t handle, int* out_arguments,
                              int* out_returns);
+  // A hash of all functions that this runtime can call, the same in each process whose graph has
+  // the same functions.
+  leat_status_t (*hash)(leat_function_runtime_t* self, uint64_t* out_hash);
   // Runs a function without blocking. INVALID_ARGUMENT for other numbers of arguments or returns
   // than the function has, RESOURCE_EXHAUSTED for calls that nest too deeply or are too many,
   // FAILED_PRECONDITION for a handle of another runtime.

@@ -122,6 +122,7 @@ struct leat_kernel_s {
   const leat_rule_t* contract;  // the op's; NULL: it has none
   bool has_ref_inputs;          // some input is taken as a reference, not as a value
   _Atomic(uint64_t) span_name;  // of the node, for recordings (base/span.h)
+  uint64_t attr_hash;  // of all attributes, where output 0 is a variant; else 0
 };
 
 // The number of the kernel's node in the recording under way (base/span.h). The kernel is const to

@@ -159,6 +159,18 @@ static bool has_ref_inputs(const leat_kernel_spec_t* spec) {
   return false;
 }
 
+// The hash of the names and values of a node's attributes, in any order. Functions count by their
+// names.
+static uint64_t hash_attrs(const leat_kernel_spec_t* spec) {
+  uint64_t hash = 0;
+  if (!spec->output_count || spec->output_types[0] != LEAT_DTYPE_VARIANT) return 0;
+  for (int i = 0; i < spec->attr_count; ++i) {
+    hash += leat_hash_mix(leat_string_view_hash(spec->attrs[i].name),
+                          leat_attr_value_hash(&spec->attrs[i].value));
+  }
+  return hash;
+}
+
 leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t** out_kernel) {
   const leat_kernel_row_t* row = spec->row;
   leat_kernel_block_t* block = NULL;
@@ -179,6 +191,7 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
       .output_count = spec->output_count,
       .contract = spec->op->row->contract,
       .has_ref_inputs = has_ref_inputs(spec),
+      .attr_hash = hash_attrs(spec),
   };
   leat_kernel_creation_t creation = {
       .kernel = &block->kernel,

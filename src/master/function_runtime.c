@@ -25,8 +25,10 @@
 
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "base/map.h"
 #include "base/sync.h"
+#include "formats/wire/encode.h"
 #include "function/body_graph.h"
 #include "graph/storage.h"
 
@@ -357,7 +359,25 @@ static leat_status_t signature(leat_function_runtime_t* self, uint64_t handle, i
   return leat_ok_status();
 }
 
-static const leat_function_runtime_vtable_t kVtable = {instantiate, signature, run};
+// The sum of the hashes of all functions, since the order in which they were added says nothing.
+static leat_status_t hash(leat_function_runtime_t* self, uint64_t* out_hash) {
+  const leat_function_library_t* library =
+      atomic_load_explicit(&((runtime_t*)self)->library, memory_order_acquire);
+  leat_string_builder_t bytes;
+  leat_status_t status = leat_ok_status();
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  *out_hash = 0;
+  for (int i = 0; i < leat_function_library_count(library) && !status; ++i) {
+    bytes.size = 0;
+    status = leat_message_encode(&leat_pb_function_def_descriptor,
+                                 leat_function_library_at(library, i), &bytes);
+    if (!status) *out_hash += leat_fingerprint64(leat_string_builder_view(&bytes));
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
+}
+
+static const leat_function_runtime_vtable_t kVtable = {instantiate, signature, hash, run};
 
 leat_status_t leat_master_functions_create(const leat_master_options_t* master,
                                            leat_op_registry_t* ops,

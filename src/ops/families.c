@@ -58,7 +58,8 @@ FAMILY(csr, CSR, CSR, NO_RULES)
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
-  X(declared_dataset) X(iterator) X(multi_device_iterator) X(experimental_dataset)
+  X(fastest_dataset) X(stats_dataset) X(snapshot_dataset) X(declared_dataset)               \
+  X(iterator) X(multi_device_iterator) X(experimental_dataset)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
@@ -67,7 +68,8 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(generator_dataset) X(reducer_dataset) X(shuffle_dataset) X(cache_dataset) X(file_dataset) \
   X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \
   X(one_shot_iterator) X(dataset_reader) X(record_writer) X(save_dataset) X(load_dataset)     \
-  X(matching_dataset)
+  X(matching_dataset) X(fastest_dataset) X(branch_dataset) X(stats) X(stats_dataset)      \
+  X(snapshot_dataset)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

@@ -362,6 +362,9 @@ class Dataset:
     if threading.private_threadpool_size is not None:
       dataset = dataset._made('PrivateThreadPoolDataset', num_threads=_int64(
           threading.private_threadpool_size, 'num_threads'))
+    if options.experimental_stats.aggregator is not None:
+      from leat._data.stats import aggregated
+      dataset = aggregated(dataset, options.experimental_stats)
     dataset._device = self._device
     return dataset
 

@@ -82,11 +82,20 @@ class OptimizationOptions(_Settings):
       'shuffle_and_repeat_fusion'), bool)
 
 
+@export('data.experimental.StatsOptions')
+class StatsOptions(_Settings):
+  """Who is told the statistics of the dataset. aggregator: a StatsAggregator; prefix: stands before
+  each tag, with '::'; counter_prefix, latency_all_edges: have no effect here."""
+  _types = {'aggregator': object, 'prefix': str, 'counter_prefix': str, 'latency_all_edges': bool}
+
+
 @export('data.Options')
 class Options(_Settings):
   """Settings for Dataset.with_options: deterministic (False allows another order where that is
-  faster), threading, experimental_optimization, and others that have no effect here."""
+  faster), threading, experimental_stats, experimental_optimization, and others that have no
+  effect here."""
   _types = {'deterministic': bool, 'threading': ThreadingOptions, 'autotune': bool,
-            'experimental_optimization': OptimizationOptions, 'experimental_slack': bool}
+            'experimental_optimization': OptimizationOptions, 'experimental_slack': bool,
+            'experimental_stats': StatsOptions}
   _aliases = {'experimental_deterministic': 'deterministic', 'experimental_threading': 'threading',
               'experimental_autotune': 'autotune'}

@@ -1,7 +1,8 @@
 """Datasets whose elements are saved in files, which TensorFlow reads and writes too.
 
 A saved dataset is a directory: `dataset_spec.pb` says what an element is, the other files, which
-operations write and read, hold the elements.
+operations write and read, hold the elements. A snapshot is written by the first pass over a dataset
+and read by later ones, as long as the dataset is made of the same operations.
 """
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def save(dataset, path, compression=None, shard_func=None, checkpoint_args=None)
 
   Args:
     path: a string.
-    compression: None, 'GZIP' or 'ZLIB'.
+    compression: None, 'GZIP', 'ZLIB' or 'SNAPPY'.
     shard_func: gives for an element the number, an int64 scalar, of the shard that holds it; None:
       all are in one.
     checkpoint_args: must be None: a save that was cut off is begun anew.
@@ -115,7 +116,7 @@ def load(path, element_spec=None, compression=None, reader_func=None):
   Args:
     path: a string.
     element_spec: what an element is; None: as it was saved.
-    compression: that with which it was saved; 'SNAPPY' too.
+    compression: that with which it was saved.
     reader_func: makes the dataset of the elements of a dataset of the shards' datasets; None: takes
       an element from each shard in turn.
 
@@ -128,3 +129,84 @@ def load(path, element_spec=None, compression=None, reader_func=None):
                      reader_func=made.name, compression=_compression(compression),
                      **elements.described(element))
   return Dataset(variant, element)
+
+
+# ---- Snapshots ----------------------------------------------------------------------------------
+
+def _described(node, inputs):
+  """What makes a node what it is: its operation, attributes and inputs, and not its name."""
+  attributes = [(key, node.attr[key].SerializeToString()) for key in sorted(node.attr)]
+  return repr((node.op, attributes, inputs)).encode()
+
+
+def _functions_in(nodes):
+  """The names of functions in the attributes of nodes, and of operations, which may be some."""
+  for node in nodes:
+    yield node.op
+    for value in node.attr.values():
+      if value.WhichOneof('value') == 'func':
+        yield value.func.name
+      for function in value.list.func:
+        yield function.name
+
+
+def _fingerprint(variant):
+  """A number that tells the operations apart that make a dataset, with all that they are made of.
+  Values that are fed play no part."""
+  import hashlib
+  digest, places, pending = hashlib.sha256(), {}, [variant.op]
+  while pending:
+    op = pending.pop()
+    if op not in places:
+      places[op] = len(places)
+      pending += [i.op for i in op.inputs]
+  nodes = [op.node_def for op in places]
+  for op, node in zip(places, nodes):
+    digest.update(_described(node, [(places[i.op], i.value_index) for i in op.inputs]))
+  library = {f.signature.name: f for f in variant.graph.as_graph_def().library.function}
+  seen, wanted = set(), list(_functions_in(nodes))
+  while wanted:
+    name = wanted.pop()
+    if name in library and name not in seen:
+      seen.add(name)
+      wanted += _functions_in(library[name].node_def)
+  for name in sorted(seen):
+    function = library[name]
+    digest.update(repr((name, sorted(function.ret.items()))).encode())
+    for node in function.node_def:
+      digest.update(_described(node, (node.name, list(node.input))))
+  return int.from_bytes(digest.digest()[:8], 'little') >> 1
+
+
+def _by_turns(index, unused_element):
+  import os
+  return index % (os.cpu_count() or 1)
+
+
+@export('data.experimental.snapshot')
+def snapshot(path, compression='AUTO', reader_func=None, shard_func=None):
+  """For Dataset.apply: the first pass over the elements writes them to files below the directory
+  `path`, and later passes, of other programs too, read them there in place of making them.
+
+  Args:
+    path: a string.
+    compression: None, 'GZIP', 'SNAPPY', or 'AUTO', which is SNAPPY.
+    reader_func: makes the dataset of the elements of a dataset of the shards' datasets; None: takes
+      an element from each shard in turn.
+    shard_func: gives for an element the number, an int64 scalar, of the shard that holds it; None:
+      one after the other, as many as there are processors.
+  """
+  compression = 'SNAPPY' if compression == 'AUTO' else _compression(compression)
+
+  def apply(dataset):
+    source = dataset.enumerate() if shard_func is None else dataset
+    sharding = traced(shard_func or _by_turns, 'snapshot', source._element)
+    reading = traced(reader_func or _in_turns, 'snapshot', DatasetSpec(
+        DatasetSpec(source._element)))
+    made = source._made(
+        'SnapshotDatasetV2', path=path, reader_func_other_args=reading.captured,
+        shard_func_other_args=sharding.captured, compression=compression,
+        reader_func=reading.name, shard_func=sharding.name, hash_valid=True,
+        hash=_fingerprint(source._variant))
+    return made.map(lambda index, element: element) if shard_func is None else made
+  return apply

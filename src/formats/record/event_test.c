@@ -145,12 +145,34 @@ static void histograms_count(void** state) {
   leat_arena_deinitialize(&arena);
 }
 
+// A percentile lies in the bucket of its value, whose limits are 10 % apart, and nowhere beyond the
+// smallest and the largest value.
+static void percentiles_are_within_a_bucket(void** state) {
+  leat_arena_t arena;
+  leat_histogram_t histogram;
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_histogram_create(&arena, &histogram));
+  assert_true(leat_histogram_percentile(&histogram, 90) == 0);
+  leat_histogram_add(&histogram, 7);
+  assert_true(leat_histogram_percentile(&histogram, 1) == 7);
+  assert_true(leat_histogram_percentile(&histogram, 90) == 7);
+  for (int i = 1; i <= 6; ++i) leat_histogram_add(&histogram, i);
+  for (int i = 8; i <= 1000; ++i) leat_histogram_add(&histogram, i);
+  for (int percent = 1; percent <= 100; ++percent) {
+    const double got = leat_histogram_percentile(&histogram, percent);
+    assert_true(got > percent * 10 / 1.1 && got < percent * 10 * 1.1);
+  }
+  assert_true(leat_histogram_percentile(&histogram, 100) == 1000);
+  leat_arena_deinitialize(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(events_come_back),
       cmocka_unit_test(a_directory_that_is_a_file_is_refused),
       cmocka_unit_test(a_full_disk_loses_nothing_in_silence),
       cmocka_unit_test(histograms_count),
+      cmocka_unit_test(percentiles_are_within_a_bucket),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

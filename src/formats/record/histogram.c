@@ -45,6 +45,23 @@ void leat_histogram_add(leat_histogram_t* histogram, double value) {
   histogram->sum_squares += value * value;
 }
 
+double leat_histogram_percentile(const leat_histogram_t* histogram, double percent) {
+  const double wanted = histogram->count * percent / 100;
+  double before = 0;  // values in the buckets below the current one
+  for (size_t i = 0; i < histogram->bucket_count; ++i) {
+    const double inside = histogram->buckets[i];
+    if (inside > 0 && before + inside >= wanted) {
+      // No value lies below the smallest or above the largest one, whatever the bucket's limits.
+      const double low = before > 0 ? histogram->limits[i - 1] : histogram->min;
+      double high = histogram->limits[i];
+      if (high > histogram->max) high = histogram->max;
+      return low + (wanted - before) / inside * (high - low);
+    }
+    before += inside;
+  }
+  return histogram->count > 0 ? histogram->max : 0;
+}
+
 leat_status_t leat_histogram_to_proto(const leat_histogram_t* histogram, leat_arena_t* arena,
                                       leat_pb_histogram_proto_t* out_proto) {
   double *limits, *buckets;

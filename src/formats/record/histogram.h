@@ -2,7 +2,8 @@
 // each 10 % above the last, the same below zero, zero, and the largest double. The limits are
 // TensorFlow's, since viewers compare histograms of different programs. The op HistogramSummary and
 // the API for training loops fill one, and leat_histogram_to_proto() makes the message that an
-// event holds. A histogram belongs to one thread.
+// event holds. Datasets that measure themselves compare percentiles. A histogram belongs to one
+// thread.
 #ifndef LEAT_FORMATS_RECORD_HISTOGRAM_H_
 #define LEAT_FORMATS_RECORD_HISTOGRAM_H_
 
@@ -25,6 +26,9 @@ LEAT_MUST_USE leat_status_t leat_histogram_create(leat_arena_t* arena,
                                                   leat_histogram_t* out_histogram);
 // Counts |value|, which must be finite. It costs a bisection of the limits.
 void leat_histogram_add(leat_histogram_t* histogram, double value);
+// The value below which |percent| (0 to 100) of the values lie, on the assumption that those of a
+// bucket lie at equal distances between its limits; 0 for an empty histogram.
+double leat_histogram_percentile(const leat_histogram_t* histogram, double percent);
 // The message, in |arena|. Runs of empty buckets become one, which keeps it small.
 LEAT_MUST_USE leat_status_t leat_histogram_to_proto(const leat_histogram_t* histogram,
                                                     leat_arena_t* arena,

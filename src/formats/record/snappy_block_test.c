@@ -1,5 +1,6 @@
 // Snappy blocks made by hand: each kind of element, and each way to lie.
 #include "formats/record/snappy_block.h"
+#include "formats/record/snappy_file.h"
 
 #include <string.h>
 
@@ -62,9 +63,45 @@ static void lies_are_refused(void** state) {
   }
 }
 
+// A block that the compressor makes of |size| bytes is read as these bytes.
+static size_t expect_round_trip(const char* bytes, size_t size) {
+  leat_string_builder_t block;
+  leat_string_builder_initialize(leat_allocator_system(), &block);
+  leat_snappy_compress(leat_string_view_make(bytes, size), &block);
+  LEAT_EXPECT_OK(leat_status_clone(block.status));
+  expect(block.data, block.size, bytes, size);
+  const size_t compressed = block.size;
+  leat_string_builder_deinitialize(&block);
+  return compressed;
+}
+
+static void blocks_are_made(void** state) {
+  static char bytes[LEAT_SNAPPY_BLOCK_BYTES];
+  leat_string_builder_t block;
+  leat_string_builder_initialize(leat_allocator_system(), &block);
+  leat_snappy_compress(LEAT_SV("abcdefabcdeg"), &block);
+  assert_int_equal(block.size, 1 + 7 + 3 + 2);
+  assert_memory_equal(block.data, "\14\24" "abcdef\22\6\0\0" "g", 13);
+  leat_string_builder_deinitialize(&block);
+  expect_round_trip("", 0);
+  expect_round_trip("abc", 3);
+  uint32_t random = 1;
+  for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (char)(i % 251);
+  assert_in_range(expect_round_trip(bytes, sizeof bytes), 3000, 4000);
+  for (size_t i = 0; i < sizeof bytes; ++i) {
+    random = random * 1664525 + 1013904223;
+    bytes[i] = (char)(random >> 24);
+  }
+  static const size_t kSizes[] = {1, 59, 60, 61, 255, 256, 257, 4096, sizeof bytes};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSizes); ++i) expect_round_trip(bytes, kSizes[i]);
+  memcpy(bytes + 60000, bytes, 5000);  // a copy from far back
+  expect_round_trip(bytes, sizeof bytes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(elements_are_read),
+      cmocka_unit_test(blocks_are_made),
       cmocka_unit_test(lies_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,10 @@ struct leat_dataset_s {
   int32_t depth;  // datasets in the longest chain from this one to a source
   leat_element_spec_t* spec;
   uint64_t function;  // handle of the function that it calls, for kinds that call one
+  // Of the op, the attributes and the inputs that are neither datasets nor among |tensors|; set by
+  // leat_dataset_set_output.
+  uint64_t node_hash;
+  _Atomic(uint64_t) hash;  // what leat_dataset_hash has found; 0: not asked yet
   int32_t input_count;
   int32_t tensor_count;
   leat_dataset_t** inputs;
@@ -71,6 +75,7 @@ struct leat_iterator_s {
   bool at_end;  // |next| has given END
   leat_dataset_order_t order;  // what the options around the dataset say about the order
   leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
+  struct leat_stats_s* stats;       // where it tells its statistics (stats_cpu.h); NULL: nowhere
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
@@ -88,6 +93,11 @@ void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
 // The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
+
+// A number that tells apart what datasets are made of: ops, attributes, values of inputs, and all
+// of that of the datasets below. Functions count by their names, and resources not at all. It is
+// the same in each process.
+uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.
@@ -277,6 +287,11 @@ struct leat_file_stream_s;
 LEAT_MUST_USE leat_status_t leat_dataset_open_stream(leat_string_view_t name,
                                                      leat_string_view_t compression,
                                                      struct leat_file_stream_s** out_stream);
+
+// fastest_dataset_cpu.c. The index of the fastest of |count| > 0 ways of making elements: that
+// whose times have the smallest 90th percentile; of several the last one.
+struct leat_histogram_s;
+int leat_fastest_choose(const struct leat_histogram_s* times, int count);
 
 // file_cache_dataset_cpu.c. Makes the dataset of the elements at input 0 of the kernel, which are
 // kept in files whose names begin with |filename|.

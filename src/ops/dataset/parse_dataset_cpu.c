@@ -5,11 +5,13 @@
 //     messages [n] string  ->  dense feature:  [n, shape...]
 //                              sparse feature: [3] variant, which box the indices, values and dense
 //                                              shape of a SparseTensor, as SerializeSparse does
+//                              ragged feature: [] variant, which boxes the row splits and values of
+//                                              a ragged tensor, as RaggedTensorToVariant does
 //
 // The parser is that of the ParseExample ops (ops/input/example_parse_cpu.h), which uses the step's
 // thread pool within one batch; the parallel argument is checked and not used, so that batches come
 // in order. The dataset keeps copies of the keys and shapes and shares of the default values,
-// because it outlives the kernel that made it. Ragged features are not supported.
+// because it outlives the kernel that made it.
 #include "kernel/boxed_tensors.h"
 #include "ops/dataset/dataset_cpu.h"
 #include "ops/input/example_layout_cpu.h"
@@ -83,6 +85,23 @@ static leat_status_t box_sparse(leat_feature_spec_t* feature, leat_tensor_t* out
   return leat_ok_status();
 }
 
+// Moves the two tensors of a ragged feature into one variant.
+static leat_status_t box_ragged(leat_feature_spec_t* feature, leat_tensor_t* out_component) {
+  const leat_shape_t scalar = leat_shape_scalar();
+  leat_boxed_tensors_t* box;
+  LEAT_RETURN_IF_ERROR(
+      leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_VARIANT, &scalar, out_component));
+  leat_status_t status =
+      leat_boxed_tensors_create(&leat_ragged_box_vtable, true, 2, out_component->data, &box);
+  if (status) {
+    leat_tensor_release(out_component);
+    return status;
+  }
+  box->items[0] = leat_tensor_move(&feature->extent);
+  box->items[1] = leat_tensor_move(&feature->values);
+  return leat_ok_status();
+}
+
 // Moves the parsed features to their components. |out| is zeroed before, so that the caller can
 // release it whole after a failure.
 static leat_status_t set_components(const parse_dataset_t* dataset, leat_feature_spec_t* features,
@@ -92,6 +111,8 @@ static leat_status_t set_components(const parse_dataset_t* dataset, leat_feature
     leat_tensor_t* component = &out[dataset->places[i]];
     if (features[i].kind == LEAT_FEATURE_SPARSE) {
       LEAT_RETURN_IF_ERROR(box_sparse(&features[i], component));
+    } else if (features[i].kind == LEAT_FEATURE_RAGGED) {
+      LEAT_RETURN_IF_ERROR(box_ragged(&features[i], component));
     } else {
       *component = leat_tensor_move(&features[i].values);
     }
@@ -161,16 +182,7 @@ static leat_status_t parser_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_element_spec_of_attrs(c, "output_types", &parser->spec));
   LEAT_RETURN_IF_ERROR(leat_example_layout_create_of_dataset(c, &parser->layout));
   int count = 0;
-  for (int i = 0; i < parser->layout.group_count; ++i) {
-    const leat_example_group_t* group = &parser->layout.groups[i];
-    count += group->count;
-    if (group->kind == LEAT_FEATURE_RAGGED && group->count) {
-      return leat_make_status(LEAT_UNIMPLEMENTED,
-                              "Kernel creation failed for node '%.*s' (%s): ragged_keys has %d "
-                              "items, must have none: ragged tensors in variants are not there",
-                              LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op, group->count);
-    }
-  }
+  for (int i = 0; i < parser->layout.group_count; ++i) count += parser->layout.groups[i].count;
   if (count == parser->spec->count) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Kernel creation failed for node '%.*s' (%s): output_types has %d items, "

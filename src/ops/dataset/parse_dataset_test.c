@@ -1,7 +1,8 @@
 // ParseExampleDataset turns serialized Example messages into components, one for each feature. The
 // two messages are written as bytes, so that the parser is not tested with this library's own
 // encoder, and their feature "a" has different lengths, which must be padded. A dense feature
-// becomes a tensor, a sparse one a variant of three tensors. A feature that is named twice and a
+// becomes a tensor, a sparse one a variant of three tensors, and a ragged one a variant that
+// RaggedTensorFromVariant takes apart again. A feature that is named twice and a
 // number of parallel calls below 1 are refused when the dataset is made; a feature of another type
 // shows only when its element is read.
 #include "dataset/pipeline.h"
@@ -91,6 +92,61 @@ static void sparse_ones_are_variants(void** state) {
   pipeline_close(&p);
 }
 
+// The ragged feature |name| with splits of |splits|, beside a sparse feature "s", which sorts
+// behind "a". |wanted| is the type that the attribute output_types says of |name|.
+static leat_output_t ragged(pipeline_t* p, const char* name, int splits, int wanted) {
+  const leat_string_view_t keys[] = {leat_string_view_from(name)};
+  const leat_string_view_t sparse_keys[] = {LEAT_SV("s")};
+  const int32_t splits_types[] = {splits};
+  const int32_t components[] = {wanted, LEAT_DTYPE_VARIANT};
+  const leat_partial_shape_t shapes[] = {leat_partial_shape_scalar(),
+                                         leat_partial_shape_unknown()};
+  const leat_attr_t attrs[] = {
+      LIST("sparse_keys", LEAT_ATTR_STRING, 1, strings, sparse_keys),
+      LIST("dense_keys", LEAT_ATTR_STRING, 0, strings, NULL),
+      LIST("sparse_types", LEAT_ATTR_TYPE, 1, types, kText),
+      LIST("Tdense", LEAT_ATTR_TYPE, 0, types, NULL),
+      LIST("dense_shapes", LEAT_ATTR_SHAPE, 0, shapes, NULL),
+      LIST("ragged_keys", LEAT_ATTR_STRING, 1, strings, keys),
+      LIST("ragged_value_types", LEAT_ATTR_TYPE, 1, types, kLong),
+      LIST("ragged_split_types", LEAT_ATTR_TYPE, 1, types, splits_types),
+      LIST("output_types", LEAT_ATTR_TYPE, 2, types, components),
+      LIST("output_shapes", LEAT_ATTR_SHAPE, 2, shapes, shapes),
+  };
+  const leat_output_t dataset =
+      leat_build(&p->b, "ParseExampleDatasetV2",
+                 LEAT_INPUTS(messages(p), pipeline_number(p, 1)),
+                 (leat_attrs_t){attrs, LEAT_ARRAY_SIZE(attrs)});
+  const leat_attr_t element[] = {LIST("output_types", LEAT_ATTR_TYPE, 2, types, components),
+                                 LIST("output_shapes", LEAT_ATTR_SHAPE, 2, shapes, shapes)};
+  return leat_build(&p->b, "DatasetToSingleElement", LEAT_INPUTS(dataset),
+                    (leat_attrs_t){element, LEAT_ARRAY_SIZE(element)});
+}
+
+static void ragged_ones_are_one_variant(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  int32_t parts = leat_build_node(
+      &p.b, "RaggedTensorFromVariant",
+      LEAT_INPUTS(ragged(&p, "a", LEAT_DTYPE_INT32, LEAT_DTYPE_VARIANT)),
+      LEAT_ATTRS(LEAT_INT("input_ragged_rank", 1), LEAT_INT("output_ragged_rank", 1),
+                 LEAT_TYPE("Tvalues", LEAT_DTYPE_INT64), LEAT_TYPE("Tsplits", LEAT_DTYPE_INT32)));
+  leat_tensor_t splits, values;
+  LEAT_EXPECT_OK(pipeline_fetch(&p, leat_node_output(parts, 0), &splits));
+  LEAT_EXPECT_OK(pipeline_fetch(&p, leat_node_output(parts, 1), &values));
+  assert_int_equal(splits.shape.element_count, 3);
+  assert_memory_equal(splits.data, ((const int32_t[]){0, 2, 3}), 3 * sizeof(int32_t));
+  assert_int_equal(values.shape.element_count, 3);
+  assert_memory_equal(values.data, ((const int64_t[]){5, 7, 9}), 3 * sizeof(int64_t));
+  leat_tensor_release(&splits);
+  leat_tensor_release(&values);
+  pipeline_expect_failure(&p, ragged(&p, "a", LEAT_DTYPE_INT64, LEAT_DTYPE_INT64),
+                          LEAT_INVALID_ARGUMENT);
+  pipeline_expect_failure(&p, ragged(&p, "s", LEAT_DTYPE_INT64, LEAT_DTYPE_VARIANT),
+                          LEAT_INVALID_ARGUMENT);  // twice
+  pipeline_close(&p);
+}
+
 static void what_does_not_fit_is_refused(void** state) {
   pipeline_t p;
   pipeline_open(&p);
@@ -105,6 +161,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(features_become_components),
       cmocka_unit_test(sparse_ones_are_variants),
+      cmocka_unit_test(ragged_ones_are_one_variant),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

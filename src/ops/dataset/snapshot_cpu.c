@@ -1,5 +1,7 @@
-// The metadata of saved datasets (ops/dataset/snapshot_cpu.h).
+// The metadata of snapshots, and the names of compressions (ops/dataset/snapshot_cpu.h).
 #include "ops/dataset/snapshot_cpu.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/file_system.h"
@@ -13,16 +15,17 @@ static void append_path(leat_string_builder_t* out, leat_string_view_t path) {
   leat_string_builder_print(out, "%.*s/snapshot.metadata", LEAT_SV_ARG(path));
 }
 
-leat_status_t leat_snapshot_write_metadata(leat_string_view_t path, leat_string_view_t run,
-                                           const leat_element_spec_t* spec, int64_t count,
-                                           bool is_final) {
+leat_status_t leat_snapshot_write_metadata(leat_string_view_t path,
+                                           const leat_element_spec_t* spec,
+                                           const leat_snapshot_description_t* description) {
   leat_arena_t arena;
   leat_string_builder_t name, bytes;
-  leat_pb_snapshot_metadata_record_t metadata = {.run_id = run,
+  leat_pb_snapshot_metadata_record_t metadata = {.graph_hash = description->graph_hash,
+                                                 .run_id = description->run,
                                                  .creation_timestamp = leat_clock_wall_ns() / 1000,
                                                  .version = VERSION,
-                                                 .num_elements = count,
-                                                 .finalized = is_final};
+                                                 .num_elements = description->count,
+                                                 .finalized = description->is_final};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   append_path(&name, path);
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
@@ -76,4 +79,22 @@ leat_status_t leat_snapshot_read_metadata(leat_string_view_t path, leat_arena_t*
   return leat_make_status(LEAT_UNIMPLEMENTED,
                           "the saved dataset in %.*s has version %lld, must have version %d",
                           LEAT_SV_ARG(path), (long long)out_metadata->version, VERSION);
+}
+
+leat_status_t leat_snapshot_compression_create(leat_kernel_creation_t* c,
+                                               leat_snapshot_compression_t* out_compression) {
+  static const char* const kNames[] = {"", "GZIP", "ZLIB", "SNAPPY"};
+  leat_string_view_t name;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "compression", &name));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNames); ++i) {
+    if (!leat_string_view_equals(name, kNames[i])) continue;
+    *out_compression = (leat_snapshot_compression_t){0};
+    if (name.size) memcpy(out_compression->name, name.data, name.size);
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Kernel creation failed for node '%.*s' (%s): compression is '%.*s', "
+                          "must be '', 'GZIP', 'ZLIB' or 'SNAPPY'",
+                          LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
+                          LEAT_SV_ARG(name));
 }

@@ -119,8 +119,13 @@ static leat_status_t create_file_writer__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+leat_status_t leat_summary_writer_find(const leat_kernel_context_t* c, int index,
+                                       leat_resource_t** out_writer) {
+  return leat_handle_find(c, index, &kWriterKind, out_writer);
+}
+
 static leat_status_t find_writer(const leat_kernel_context_t* c, writer_t** out_writer) {
-  return leat_handle_find(c, 0, &kWriterKind, (leat_resource_t**)out_writer);
+  return leat_summary_writer_find(c, 0, (leat_resource_t**)out_writer);
 }
 
 // To be called with the lock held.
@@ -161,12 +166,18 @@ static leat_status_t count_event(writer_t* writer) {
   return status;
 }
 
+leat_status_t leat_summary_writer_add(leat_resource_t* resource, const leat_pb_event_t* event) {
+  writer_t* writer = (writer_t*)resource;
+  LEAT_DCHECK(resource->kind == &kWriterKind);
+  LEAT_RETURN_IF_ERROR(leat_event_writer_add(writer->events, event));
+  return count_event(writer);
+}
+
 leat_status_t leat_summary_write(leat_kernel_context_t* c, leat_pb_event_t event) {
   writer_t* writer;
   LEAT_RETURN_IF_ERROR(find_writer(c, &writer));
   event.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
-  leat_status_t status = leat_event_writer_add(writer->events, &event);
-  if (!status) status = count_event(writer);
+  leat_status_t status = leat_summary_writer_add(&writer->resource, &event);
   leat_resource_release(&writer->resource);
   return status;
 }

@@ -1,0 +1,471 @@
+"""Datasets that few programs use, in both libraries: ragged features of Examples, the datasets that
+choose the fastest of several ways, the statistics of datasets, and snapshots. Each case is a graph,
+built by TensorFlow and run by both; the values, or the codes of the errors, must be the same. What
+one library has written as a snapshot, the other must read."""
+import os
+import tempfile
+
+os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0')
+
+import numpy as np  # noqa: E402
+import tensorflow.compat.v1 as tf  # noqa: E402
+from tensorflow.python.framework import function  # noqa: E402
+
+import capi  # noqa: E402
+from outcome import report  # noqa: E402
+
+tf.disable_eager_execution()
+raw = tf.raw_ops
+LEAT = capi.Library()
+NUMBER = dict(output_types=[tf.int64], output_shapes=[[]])
+SLOW = 300000  # elements of a range that are passed over for one of the slow dataset
+CASES = {}
+
+
+def case(build):
+  """Registers a function that builds a graph and returns the tensors to fetch."""
+  CASES[build.__name__.replace('_', ' ')] = build
+  return build
+
+
+# ---- Both libraries ------------------------------------------------------------------------------
+def run_tensorflow(graph, names):
+  with tf.Session(graph=graph) as session:
+    try:
+      return session.run(names)
+    except tf.errors.OpError as error:
+      return error.error_code
+
+
+def run_leat(graph_def, names):
+  try:
+    session = capi.Session(LEAT, graph_def)
+  except capi.Error as error:
+    return error.code
+  try:
+    return session.run(names)
+  except capi.Error as error:
+    return error.code
+  finally:
+    session.close()
+
+
+def compare(build):
+  graph = tf.Graph()
+  with graph.as_default():
+    names = [t.name for t in build()]
+  want = run_tensorflow(graph, names)
+  got = run_leat(graph.as_graph_def().SerializeToString(), names)
+  return difference(got, want)
+
+
+def difference(got, want):
+  same = got == want if isinstance(want, int) or isinstance(got, int) else all(
+      a.dtype == np.asarray(b).dtype and np.array_equal(a, b) for a, b in zip(got, want))
+  return '' if same else '%s, must be %s' % (got, want)
+
+
+def elements(dataset, count=64):
+  """All elements, numbers, in one tensor."""
+  batch = raw.BatchDataset(input_dataset=dataset, batch_size=count, output_types=[tf.int64],
+                           output_shapes=[[None]])
+  return raw.DatasetToSingleElement(dataset=batch, output_types=[tf.int64],
+                                    output_shapes=[[None]])[0]
+
+
+def numbers(start, stop):
+  return raw.RangeDataset(start=start, stop=stop, step=1, **NUMBER)
+
+
+# ---- Examples ------------------------------------------------------------------------------------
+def examples():
+  """Two elements of two Examples each; the features differ in length, and some are not there."""
+  def encode(**features):
+    example = tf.train.Example()
+    for name, values in features.items():
+      kind = 'bytes_list' if isinstance(values[0], bytes) else (
+          'float_list' if isinstance(values[0], float) else 'int64_list')
+      getattr(example.features.feature[name], kind).value.extend(values)
+    return example.SerializeToString()
+  return np.array([[encode(a=[5, 7], t=[b'x', b'']), encode(a=[9], f=[.5])],
+                   [encode(t=[b'yz']), encode(a=[1, 2, 3], f=[1.5, 2.5], t=[b'w'])]], object)
+
+
+def parse(op, keys, types, splits, **more):
+  """The components of the elements that an op parses: ragged ones, and a sparse one in between."""
+  dataset = raw.TensorSliceDataset(components=[examples()], output_shapes=[[2]])
+  count = len(keys) + 1
+  return op(input_dataset=dataset, num_parallel_calls=1, dense_defaults=[], sparse_keys=['b'],
+            dense_keys=[], sparse_types=[tf.int64], dense_shapes=[], ragged_keys=keys,
+            ragged_value_types=types, ragged_split_types=splits,
+            output_types=[tf.variant] * count, output_shapes=[None] * count, **more)
+
+
+def taken_apart(dataset, keys, types, splits):
+  count = len(keys) + 1
+  spec = dict(output_types=[tf.variant] * count, output_shapes=[None] * count)
+  order = sorted(keys + ['b'])
+  for skipped in (0, 1):
+    one = raw.TakeDataset(count=1, input_dataset=raw.SkipDataset(
+        input_dataset=dataset, count=skipped, **spec), **spec)
+    element = raw.DatasetToSingleElement(dataset=one, **spec)
+    for key, dtype, split in zip(keys, types, splits):
+      ragged = raw.RaggedTensorFromVariant(
+          encoded_ragged=element[order.index(key)], input_ragged_rank=1, output_ragged_rank=1,
+          Tvalues=dtype, Tsplits=split)
+      yield ragged.output_nested_splits[0]
+      yield ragged.output_dense_values
+
+
+RAGGED = (['t', 'a', 'f'], [tf.string, tf.int64, tf.float32], [tf.int32, tf.int64, tf.int32])
+
+
+@case
+def ragged_features_of_ParseExampleDataset():
+  return list(taken_apart(parse(raw.ParseExampleDataset, *RAGGED), *RAGGED))
+
+
+@case
+def ragged_features_of_ParseExampleDatasetV2():
+  return list(taken_apart(parse(raw.ParseExampleDatasetV2, *RAGGED), *RAGGED))
+
+
+@case
+def a_ragged_feature_of_another_type():
+  wanted = (['a'], [tf.float32], [tf.int64])
+  return list(taken_apart(parse(raw.ParseExampleDatasetV2, *wanted), *wanted))
+
+
+@case
+def a_ragged_feature_that_is_sparse_too():
+  wanted = (['b'], [tf.int64], [tf.int64])
+  return [raw.DatasetCardinality(input_dataset=parse(raw.ParseExampleDatasetV2, *wanted))]
+
+
+# ---- The fastest dataset -------------------------------------------------------------------------
+def slow_numbers():
+  return raw.ShardDataset(input_dataset=numbers(0, 5 * SLOW), num_shards=SLOW, index=SLOW - 1,
+                          **NUMBER)
+
+
+def fastest(first, second, experiments, op=raw.ChooseFastestDataset):
+  dataset = op(input_datasets=[first, second], num_experiments=experiments, **NUMBER)
+  return [elements(dataset), raw.DatasetCardinality(input_dataset=dataset)]
+
+
+@case
+def the_second_input_is_fastest():
+  return fastest(slow_numbers(), numbers(10, 15), 2)
+
+
+@case
+def the_first_input_is_fastest():
+  return fastest(numbers(10, 15), slow_numbers(), 2)
+
+
+@case
+def the_former_name_of_ChooseFastestDataset():
+  return fastest(slow_numbers(), numbers(10, 15), 1, raw.ExperimentalChooseFastestDataset)
+
+
+@case
+def more_experiments_than_elements():
+  return fastest(numbers(0, 3), numbers(7, 10), 9)
+
+
+@case
+def inputs_of_different_sizes():
+  return fastest(numbers(0, 3), numbers(0, 4), 2)
+
+
+@case
+def an_input_that_fails():
+  failing = raw.AssertCardinalityDataset(input_dataset=numbers(0, 2), cardinality=3, **NUMBER)
+  return fastest(failing, numbers(0, 3), 9)
+
+
+@case
+def another_input_that_fails():
+  failing = raw.AssertCardinalityDataset(input_dataset=numbers(0, 2), cardinality=3, **NUMBER)
+  return fastest(numbers(0, 3), failing, 9)
+
+
+# ---- The fastest branch --------------------------------------------------------------------------
+def branch(name, body, *captured):
+  """A function of a dataset and of the types |captured|."""
+  defined = function.Defun(tf.variant, *captured, func_name=name)(body)
+  defined.add_to_graph(tf.get_default_graph())
+  return defined
+
+
+def same():
+  return branch('Same', lambda d: tf.identity(d))
+
+
+def slow():
+  """Negative numbers."""
+  def slowly(a):
+    return -a + tf.minimum(tf.reduce_sum(tf.range(a, a + 2000000)), 0)
+  inner = function.Defun(tf.int64, func_name='Slowly')(slowly)
+  inner.add_to_graph(tf.get_default_graph())
+  return branch('Slow', lambda d: raw.MapDataset(input_dataset=d, other_arguments=[], f=inner,
+                                                 **NUMBER))
+
+
+def even():
+  return branch('Even', lambda d: raw.ShardDataset(input_dataset=d, num_shards=2, index=0,
+                                                   **NUMBER))
+
+
+def skipped():
+  return branch('Skipped', lambda d, n: raw.SkipDataset(input_dataset=d, count=n, **NUMBER),
+                tf.int64)
+
+
+def twice():
+  return branch('Twice', lambda d: raw.RepeatDataset(input_dataset=d, count=2, **NUMBER))
+
+
+def fastest_branch(branches, per_branch, numerator=1, denominator=1, captured=(), lengths=None):
+  dataset = raw.ChooseFastestBranchDataset(
+      input_dataset=numbers(0, 10), ratio_numerator=numerator, ratio_denominator=denominator,
+      other_arguments=[np.int64(c) for c in captured], num_elements_per_branch=per_branch,
+      branches=branches, other_arguments_lengths=lengths or [0] * len(branches), **NUMBER)
+  return [elements(dataset), raw.DatasetCardinality(input_dataset=dataset)]
+
+
+@case
+def the_second_branch_is_fastest():
+  return fastest_branch([slow(), same()], 3)
+
+
+@case
+def the_first_branch_is_fastest():
+  return fastest_branch([same(), slow()], 3)
+
+
+@case
+def one_element_a_branch():
+  return fastest_branch([slow(), same()], 1)
+
+
+@case
+def branches_that_leave_elements():
+  both = even()
+  return fastest_branch([both, both], 2, numerator=2)
+
+
+@case
+def branches_that_want_more_elements():
+  both = even()
+  return fastest_branch([both, both], 3)
+
+
+@case
+def a_fraction_as_ratio():
+  both = same()
+  return fastest_branch([both, both], 4, denominator=2)
+
+
+@case
+def branches_that_capture():
+  both = skipped()
+  return fastest_branch([both, both], 3, numerator=3, captured=(2, 1), lengths=[1, 1])
+
+
+@case
+def branches_that_read_twice():
+  both = twice()
+  return fastest_branch([both, both], 11)
+
+
+@case
+def a_ratio_of_nothing():
+  both = same()
+  return fastest_branch([both, both], 3, numerator=0)
+
+
+@case
+def a_ratio_that_does_not_divide():
+  both = same()
+  return fastest_branch([both, both], 3, denominator=2)
+
+
+# ---- Statistics ----------------------------------------------------------------------------------
+def strings():
+  rows = np.array([[b'ab', b''], [b'x' * 100, b'yy'], [b'z', b'z']], object)
+  spec = dict(output_types=[tf.string], output_shapes=[[2]])
+  return raw.TensorSliceDataset(components=[rows], output_shapes=[[2]]), spec
+
+
+def windows():
+  spec = dict(output_types=[tf.variant], output_shapes=[[]])
+  return raw.WindowDataset(input_dataset=numbers(0, 6), size=2, shift=2, stride=1,
+                           drop_remainder=True, **spec), spec
+
+
+def pairs():
+  spec = dict(output_types=[tf.float32, tf.int32], output_shapes=[[3], []])
+  return raw.TensorSliceDataset(components=[np.ones((4, 3), 'f4'), np.arange(4, dtype='i4')],
+                                output_shapes=spec['output_shapes']), spec
+
+
+def nothing():
+  spec = dict(output_types=[tf.float64], output_shapes=[[0]])
+  return raw.TensorSliceDataset(components=[np.ones((2, 0))], output_shapes=[[0]]), spec
+
+
+def statistics(make, version, tags, op=None):
+  """The names of: what sets up, what makes all elements, the Summary. The aggregators are set one
+  above the other, the first of them nearest."""
+  names = dict(container='', shared_name='')
+  dataset, spec = make()
+  dataset = (op or raw.BytesProducedStatsDataset)(input_dataset=dataset, tag='by', **spec)
+  handles = []
+  for tag in tags:
+    handles.append(version(**names))
+    dataset = raw.SetStatsAggregatorDataset(input_dataset=dataset, stats_aggregator=handles[-1],
+                                            tag=tag, counter_prefix='', **spec)
+  count = raw.ReduceDataset(input_dataset=dataset, initial_state=[np.int64(0)], other_arguments=[],
+                            f=counter(spec), output_types=[tf.int64], output_shapes=[[]])[0]
+  return [count.name] + [raw.StatsAggregatorSummary(iterator=h).name for h in handles], handles
+
+
+def counter(spec):
+  made = function.Defun(tf.int64, *spec['output_types'], func_name='Counted')(
+      lambda n, *element: n + 1)
+  made.add_to_graph(tf.get_default_graph())
+  return made
+
+
+def summaries(run, names):
+  """How many elements there were, and what each aggregator says, with sorted tags."""
+  count = int(run([names[0]])[0])
+  return [count] + [sorted(
+      (v.tag, v.WhichOneof('value'), str(v.histo)) for v in tf.Summary.FromString(
+          np.asarray(value, object).item()).value) for value in run(names[1:])]
+
+
+def compare_statistics(make, *arguments):
+  graph = tf.Graph()
+  with graph.as_default():
+    names, _ = statistics(make, raw.StatsAggregatorHandle, *arguments)
+  with tf.Session(graph=graph) as session:
+    want = summaries(session.run, names)
+  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  got = summaries(session.run, names)
+  session.close()
+  return '' if got == want else '%s, must be %s' % (got, want)
+
+
+def events(run, folder, names, targets):
+  for target in targets:
+    run([], target)
+  run([names[0]])
+  run([], targets[-1])
+  found = []
+  for path in os.listdir(folder):
+    for event in tf.train.summary_iterator(os.path.join(folder, path)):
+      found += [(event.step, v.tag, str(v.histo)) for v in event.summary.value]
+  return found, run(names[1:])
+
+
+def compare_events():
+  """The events of the second version, in files of both libraries."""
+  results = []
+  for which in ('tensorflow', 'leat'):
+    graph = tf.Graph()
+    with graph.as_default(), tempfile.TemporaryDirectory(prefix='leat-events') as folder:
+      names, (handle,) = statistics(pairs, raw.StatsAggregatorHandleV2, ['T'])
+      writer = raw.SummaryWriter(shared_name='', container='')
+      targets = [raw.CreateSummaryFileWriter(writer=writer, logdir=folder, max_queue=10,
+                                             flush_millis=100000, filename_suffix=''),
+                 raw.StatsAggregatorSetSummaryWriter(stats_aggregator=handle, summary=writer),
+                 raw.FlushSummaryWriter(writer=writer)]
+      if which == 'tensorflow':
+        with tf.Session(graph=graph) as session:
+          results.append(events(lambda fetches, *more: session.run(fetches + list(more)), folder,
+                                names, targets))
+      else:
+        session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+        results.append(events(lambda fetches, *more: session.run(
+            fetches, targets=[t.name for t in more]), folder, names, targets))
+        session.close()
+  want, got = results
+  return '' if got == want and len(want[0]) == 4 else '%s, must be %s' % (got, want)
+
+
+# ---- Snapshots -----------------------------------------------------------------------------------
+PAIR = dict(output_types=[tf.int64, tf.string], output_shapes=[[], [None]])
+
+
+def defun(name, body, *types):
+  made = function.Defun(*types, func_name=name)(body)
+  made.add_to_graph(tf.get_default_graph())
+  return made
+
+
+def described(count, size):
+  """`count` numbers, each with as many strings of about `size` bytes as it says."""
+  def describe(x):
+    text = tf.strings.reduce_join(tf.as_string(tf.random.stateless_uniform(
+        [size // 8], [x, 7], 0, 99999999, tf.int64)))
+    return x, tf.fill([x], text)
+  return raw.MapDataset(input_dataset=numbers(0, count), other_arguments=[],
+                        f=defun('Describe', describe, tf.int64), **PAIR)
+
+
+def snapshot(dataset, folder, compression):
+  """A snapshot in two shards, read one after the other, and a digest of each of its elements."""
+  itself = defun('Itself', lambda d: tf.identity(d), tf.variant)
+  shards = raw.SnapshotDatasetV2(
+      input_dataset=dataset, path=folder, reader_func_other_args=[], shard_func_other_args=[],
+      compression=compression, hash_valid=True, hash=-5, reader_func=defun(
+          'Read', lambda shards: raw.FlatMapDataset(input_dataset=shards, other_arguments=[],
+                                                    f=itself, **PAIR), tf.variant),
+      shard_func=defun('Shard', lambda x, text: x % 2, tf.int64, tf.string), **PAIR)
+  digest = defun('Digest', lambda x, text: x * 1000003 + tf.strings.to_hash_bucket_fast(
+      tf.strings.reduce_join(text), 1000003), tf.int64, tf.string)
+  return elements(raw.MapDataset(input_dataset=shards, other_arguments=[], f=digest, **NUMBER))
+
+
+def snapshot_in_turn(runs, compression, count, size):
+  """The first of `runs` writes, the second must read that, although its dataset has no elements."""
+  with tempfile.TemporaryDirectory(prefix='leat-snapshot') as folder:
+    results = []
+    for run, elements_of in zip(runs, (count, 0)):
+      graph = tf.Graph()
+      with graph.as_default():
+        fetch = snapshot(described(elements_of, size), folder, compression)
+      results.append(run(graph, fetch.name))
+  written, read = results
+  wanted = np.concatenate([written[0::2], written[1::2]])
+  return '' if np.array_equal(read, wanted) else '%s, must be %s' % (read, wanted)
+
+
+def in_tensorflow(graph, name):
+  with tf.Session(graph=graph) as session:
+    return session.run(name)
+
+
+def in_leat(graph, name):
+  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  try:
+    return session.run([name])[0]
+  finally:
+    session.close()
+
+
+for name, build in CASES.items():
+  report('datasets ' + name, compare, build)
+for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, ['']),
+                   (pairs, ['T', 'U'])):
+  report('datasets statistics of %s under %s' % (make.__name__, tags), compare_statistics, make,
+         tags)
+report('datasets statistics as events', compare_events)
+for kind in '', 'GZIP', 'SNAPPY':
+  for length in 40, 100000:
+    for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
+                        ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):
+      report('datasets snapshot %s of %d bytes by %s' % (kind or 'plain', length, names),
+             snapshot_in_turn, runs, kind, 7, length)
