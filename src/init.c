@@ -245,6 +245,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   kernel/handle.c: next_number
 //     numbers resources of a step
 //     at start | atomic | process
+//   ops/list/tensor_array_cpu.c: next_number
+//     numbers TensorArrays, for messages
+//     at start | atomic | process
 //   kernel/cancellation.c: this_thread
 //     its address is the thread's identity
 //     at the thread's start | thread | thread
