@@ -52,6 +52,20 @@ class DefunTest(unittest.TestCase):
     self.assertEqual(self._value(tf.gradients(cube(x), x), {x: 2.0}), [12])
     self.assertEqual(self._value(tf.gradients(straight(x), x), {x: 2.0}), [100])
 
+  def test_a_gradient_function_with_too_many_results(self):
+    @function.Defun(tf.float32, tf.float32, tf.float32)
+    def grad(x, dy, dz):
+      return x, dy + dz
+
+    @function.Defun(tf.float32, grad_func=grad)
+    def forward(x):
+      return x, x
+    x = tf.placeholder(tf.float32)
+    dx = tf.gradients(tf.add_n(forward(x)), x)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                'SymGrad expects to return 1 values.* but get 2 instead'):
+      self._value(dx, {x: 1.0})
+
   def test_definitions_follow_the_types_of_calls(self):
     @function.Defun()
     def double(x):
