@@ -175,5 +175,16 @@ class ImmutableConstTest(OpsCase):
       np.testing.assert_array_equal(self.run_of(bools), [False] * 6 + [True] * 2)
 
 
+class PoolTest(unittest.TestCase):
+
+  def test_a_window_over_the_batch_is_refused_before_the_step(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      for pool in (tf.nn.avg_pool, tf.nn.max_pool):
+        y = pool(tf.placeholder(tf.float32), [1, 1, 1, 1], [2, 1, 1, 1], 'SAME')  # nothing is fed
+        with self.assertRaisesRegex(tf.errors.UnimplementedError,
+                                    'Pooling is not yet supported on the batch'):
+          session.run(y)
+
+
 if __name__ == '__main__':
   unittest.main()
