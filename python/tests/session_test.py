@@ -196,6 +196,22 @@ class FetchTest(unittest.TestCase):
       session.run(y, {x: [1, 2]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
       self.assertTrue(metadata.step_stats.dev_stats)
 
+  def test_constants_are_in_the_statistics_of_a_step(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      x = tf.placeholder(tf.float32, [2])
+      c = tf.constant([1.0, 2.0], name='c')
+      y = tf.add(x, c, name='y')
+      for fetch, names in ((c, ['c']), (y, ['c', 'y'])):
+        told = tf.RunMetadata()
+        session.run(fetch, {x: [0, 0]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), told)
+        device, = told.step_stats.dev_stats
+        nodes = {node.node_name: node for node in device.node_stats}
+        self.assertEqual(sorted(n for n in nodes if n in ('c', 'y')), names)
+        self.assertIn('c = Const()', nodes['c'].timeline_label)
+        dims = nodes['c'].output[0].tensor_description.shape.dim
+        self.assertEqual([d.size for d in dims], [2])
+        self.assertGreater(nodes['c'].all_start_micros, 0)
+
   def test_threads_run_while_a_step_waits(self):
     queue = tf.FIFOQueue(1, tf.float32, [[]])
     take, put = queue.dequeue(), queue.enqueue(5.0)

@@ -31,6 +31,21 @@ static void kernel_ended(leat_step_listener_t* self, const leat_kernel_t* kernel
   }
 }
 
+// Constants have no records: their values are in the instance before the step begins. TensorFlow
+// runs them, so that statistics name every node of a step; here they are named all the same, with
+// the time of the beginning.
+static void tell_constants(const leat_execution_t* e) {
+  const leat_graph_t* graph = e->plan->graph;
+  for (size_t i = 0; i < graph->node_count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    if (!leat_plan_holds_constant(node)) continue;
+    const leat_tensor_t* value = leat_node_constant(node);
+    LEAT_DCHECK(value);
+    leat_step_collector_add(e->services.collector, e->plan->device->name, node->name,
+                            node->op->name, leat_step_collector_now(), value, 1, sizeof *value);
+  }
+}
+
 // ---- The beginning ------------------------------------------------------------------------------
 
 static void set_feeds(leat_execution_t* e) {
@@ -58,6 +73,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
     leat_plan_tell(e->plan);
   }
   set_feeds(e);
+  if (LEAT_UNLIKELY(e->services.collector != NULL)) tell_constants(e);
   const leat_float_mode_t before = leat_float_mode_enter();
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {
     leat_sequence_run(e);
