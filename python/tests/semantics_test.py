@@ -366,7 +366,8 @@ class ArgumentTest(GraphCase):
           tf.errors.InvalidArgumentError, r'TensorArray foo_\d+ has already been closed'):
         session.run(array.write(0, 1.0).flow)
       unnamed = tf.TensorArray(tf.float32, 2)
-      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r'TensorArray TensorArray_1_\d+:'):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                  r'TensorArray TensorArray_1_\d+:'):
         session.run(unnamed.write(2, 1.0).flow)
 
   def test_a_gradient_with_more_dimensions_has_a_shape(self):

@@ -180,7 +180,7 @@ typedef struct leat_plan_s {
 } leat_plan_t;
 
 typedef struct leat_plan_instance_s leat_plan_instance_t;
-// Whether |node| of a plan's graph is a constant whose value is in a slot before the step begins, so
+// Whether |node| of a plan's graph is a constant whose value is in a slot before a step begins, so
 // that it has no record.
 static inline bool leat_plan_holds_constant(const leat_node_t* node) {
   return (node->op->flags & LEAT_OP_CONSTANT) && node->control_count == 0;
