@@ -52,6 +52,27 @@ class DefunTest(unittest.TestCase):
     self.assertEqual(self._value(tf.gradients(cube(x), x), {x: 2.0}), [12])
     self.assertEqual(self._value(tf.gradients(straight(x), x), {x: 2.0}), [100])
 
+  def test_derivatives_between_tensors_of_the_graph_around(self):
+    x = tf.placeholder(tf.float32, [])
+    y = x * x
+
+    @function.Defun(tf.float32)
+    def of_captured(a):
+      @function.Defun(tf.float32)
+      def inner(b):
+        return b * tf.gradients(y, x)[0]
+      own = tf.gradients(a * x, x)[0]
+      return a + tf.gradients(y, x, grad_ys=tf.gradients(y, x))[0], inner(a), own
+    self.assertEqual(self._value(list(of_captured(5.0)), {x: 3.0}), [41, 30, 5])
+    rows = tf.Variable([[1.0], [2.0]])
+    picked = tf.gather(rows, [1, 1])
+
+    @function.Defun()
+    def of_rows():
+      slices = tf.gradients(picked, rows)[0]
+      return slices.values, slices.indices
+    self.assertEqual([v.tolist() for v in self._value(list(of_rows()))], [[[1], [1]], [1, 1]])
+
   def test_a_gradient_function_with_too_many_results(self):
     @function.Defun(tf.float32, tf.float32, tf.float32)
     def grad(x, dy, dz):

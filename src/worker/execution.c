@@ -189,8 +189,8 @@ static void empty_edges(leat_execution_t* e) {
 static void end(leat_execution_t* e, leat_status_t status) {
   // A kernel leaves its work undone when it finds the step stopped or its deadline passed, and says
   // OK: the step must not. One that failed for such a reason tells the reason, not what broke off.
-  // Where the reason is a cancellation (a session was closed, say), the kernel's words follow
-  // it, which are TensorFlow's and name the node that was waiting.
+  // Where the reason is a cancellation (a session was closed, say), the kernel's words follow it,
+  // which are TensorFlow's and name the node that was waiting.
   const bool is_timed = !status && e->deadline_ns != LEAT_DEADLINE_NEVER;
   if (LEAT_UNLIKELY(is_timed || atomic_load_explicit(&e->stopped, memory_order_acquire))) {
     leat_status_t stop = leat_execution_check(e);
