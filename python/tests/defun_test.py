@@ -52,6 +52,52 @@ class DefunTest(unittest.TestCase):
     self.assertEqual(self._value(tf.gradients(cube(x), x), {x: 2.0}), [12])
     self.assertEqual(self._value(tf.gradients(straight(x), x), {x: 2.0}), [100])
 
+  def test_a_body_is_not_checked_before_it_is_called(self):
+    @function.Defun(tf.float32, tf.float32, func_name='Product')
+    def product(a, b):
+      return tf.matmul(a, b)
+    y = product(1.0, 2.0)
+    self.assertEqual(y.op.name, 'Product')
+    self.assertIsNone(y.shape.ndims)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'at least rank 2'):
+      self._value(y)
+    self.assertEqual(product([[1.0, 2.0]], [[3.0], [4.0]]).shape.as_list(), [1, 1])
+
+  def test_the_device_around_the_first_call_is_that_of_the_body(self):
+    def product(a):
+      @function.Defun(tf.float32)
+      def body(a):
+        with tf.device('/task:7'):
+          b = a * a
+        return b + a
+      return body(a)
+    with tf.Graph().as_default() as graph:
+      with tf.device('/job:w/device:CPU:1'):
+        product(1.0)
+      product(1.0)
+      functions = graph.as_graph_def().library.function
+      devices = [[node.device for node in f.node_def] for f in functions]
+    self.assertEqual(sorted(map(sorted, devices)),
+                     [['', '/task:7'], ['/job:w/device:CPU:1', '/job:w/task:7/device:CPU:1']])
+
+  def test_functions_of_one_name_must_be_the_same(self):
+    @function.Defun(tf.float32, func_name='Twice')
+    def twice(a):
+      return a + a
+
+    @function.Defun(tf.float32, func_name='Twice')
+    def again(a):
+      return a + a
+
+    @function.Defun(tf.float32, func_name='Twice')
+    def other(a):
+      return a * 2.0
+    self.assertEqual(self._value([twice(1.0), again(2.0)]), [2, 4])
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      other(1.0)
+    self.assertEqual(caught.exception.message, "Cannot add function 'Twice' because a different "
+                     'function with the same name already exists.')
+
   def test_derivatives_between_tensors_of_the_graph_around(self):
     x = tf.placeholder(tf.float32, [])
     y = x * x

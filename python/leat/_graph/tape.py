@@ -5,8 +5,8 @@ over them in their order and finds those that count: an operation counts if one 
 watched, and its outputs are then watched too. The derivatives are tf.gradients' between the targets
 and the sources; operations that do not count are cut off by taking what they compute as constant:
 
-    with tape:            x ──► y = x * x ──► z = y * u         u = f(x) was added before the tape
-      tape.watch(x)                               ▲             recorded: u is no way to x
+    with tape:            x ──► y = x * x ──► z = y * u       u = f(x) was added before the tape
+      tape.watch(x)                               ▲           recorded: u is no way to x
       y = x * x                              u ───┘ cut
       z = y * u
 
