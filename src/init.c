@@ -447,11 +447,11 @@ static leat_status_t find_transport(leat_string_view_t target,
 
 // Empties containers, for TF_Reset.
 static leat_status_t reset_target(leat_string_view_t name, const char* const* names, size_t count,
-                                  bool* out_is_here) {
+                                  int64_t timeout_ms, bool* out_is_here) {
   const leat_transport_t* transport;
   leat_string_view_t rest;
   *out_is_here = !leat_client_session_is_target(name, &rest);
-  if (!*out_is_here) return leat_client_session_reset(rest, names, count);
+  if (!*out_is_here) return leat_client_session_reset(rest, names, count, timeout_ms);
   LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
   if (count == 0) clear_container(LEAT_SV(""));
   for (size_t i = 0; i < count; ++i) {
