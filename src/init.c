@@ -245,6 +245,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   kernel/handle.c: next_number
 //     numbers resources of a step
 //     at start | atomic | process
+//   ops/list/tensor_array_cpu.c: next_number
+//     numbers TensorArrays, for messages
+//     at start | atomic | process
 //   kernel/cancellation.c: this_thread
 //     its address is the thread's identity
 //     at the thread's start | thread | thread
@@ -444,11 +447,11 @@ static leat_status_t find_transport(leat_string_view_t target,
 
 // Empties containers, for TF_Reset.
 static leat_status_t reset_target(leat_string_view_t name, const char* const* names, size_t count,
-                                  bool* out_is_here) {
+                                  int64_t timeout_ms, bool* out_is_here) {
   const leat_transport_t* transport;
   leat_string_view_t rest;
   *out_is_here = !leat_client_session_is_target(name, &rest);
-  if (!*out_is_here) return leat_client_session_reset(rest, names, count);
+  if (!*out_is_here) return leat_client_session_reset(rest, names, count, timeout_ms);
   LEAT_RETURN_IF_ERROR(find_transport(name, &transport, &rest));
   if (count == 0) clear_container(LEAT_SV(""));
   for (size_t i = 0; i < count; ++i) {

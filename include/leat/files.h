@@ -97,6 +97,26 @@ TF_CAPI_EXPORT extern void leat_records_write(leat_records_writer_t* writer, con
                                               size_t size, TF_Status* status);
 TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create_compressed(
     const char* path, const char* compression, TF_Status* status);
+/* How zlib compresses, in the numbers of zlib.h. The bytes of a file depend on nothing else. */
+typedef struct leat_zlib_options_t {
+  int level;            /* 0 stores, 1 is fast, 9 is small; -1 takes zlib's default */
+  int window_bits;      /* 8 to 15 for ZLIB, 16 more for GZIP, negative for bare deflate, which
+                         * leat_records_open_compressed does not read */
+  int memory_level;     /* 1 to 9 */
+  int strategy;         /* 0 to 4: default, filtered, Huffman only, runs, fixed codes */
+  int flush_mode;       /* 0, or one of zlib's flushes (1 partial, 2 sync, 3 full, 5 block), which
+                         * happens whenever |input_bytes| are full */
+  int64_t input_bytes;  /* how much is collected before it is compressed */
+} leat_zlib_options_t;
+/* What leat_records_create_compressed takes for |compression|. */
+TF_CAPI_EXPORT extern leat_zlib_options_t leat_zlib_options_default(const char* compression);
+/* |options| hold for GZIP and ZLIB; INVALID_ARGUMENT where zlib does not have them. */
+TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create_with_options(
+    const char* path, const char* compression, const leat_zlib_options_t* options,
+    TF_Status* status);
+/* Makes the records so far readable, also those of a compressed file. Nothing waits for the disk:
+ * that is what leat_records_finish does. */
+TF_CAPI_EXPORT extern void leat_records_flush(leat_records_writer_t* writer, TF_Status* status);
 /* Syncs, closes and frees; NULL is allowed. */
 TF_CAPI_EXPORT extern void leat_records_finish(leat_records_writer_t* writer, TF_Status* status);
 

@@ -11,13 +11,24 @@ typedef struct writer_t {
 } writer_t;
 
 static PyObject* writer_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  (void)kwargs;
+  static char* names[] = {"path",     "compression", "level",       "window_bits", "memory_level",
+                          "strategy", "flush_mode",  "input_bytes", NULL};
   const char *path, *compression = "";
-  if (!PyArg_ParseTuple(args, "s|s", &path, &compression)) return NULL;
+  leat_zlib_options_t options = {-1, 0, 0, 0, 0, 0};
+  /* the options' defaults follow from the compression, so that the arguments are read twice */
+  for (int i = 0; i < 2; ++i) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|siiiiiL", names, &path, &compression,
+                                     &options.level, &options.window_bits, &options.memory_level,
+                                     &options.strategy, &options.flush_mode,
+                                     &options.input_bytes)) {
+      return NULL;
+    }
+    if (i == 0) options = leat_zlib_options_default(compression);
+  }
   writer_t* self = (writer_t*)PyType_GenericAlloc(type, 0);
   TF_Status* status = TF_NewStatus();
   if (self && status) {
-    self->records = leat_records_create_compressed(path, compression, status);
+    self->records = leat_records_create_with_options(path, compression, &options, status);
   }
   if (!leat_py_status_end(status)) Py_CLEAR(self);
   return (PyObject*)self;
@@ -49,6 +60,17 @@ static PyObject* writer_write(PyObject* object, PyObject* record) {
   Py_RETURN_NONE;
 }
 
+static PyObject* writer_flush(PyObject* object, PyObject* unused) {
+  (void)unused;
+  leat_records_writer_t* records = ((writer_t*)object)->records;
+  TF_Status* status = TF_NewStatus();
+  Py_BEGIN_ALLOW_THREADS
+  if (status) leat_records_flush(records, status);
+  Py_END_ALLOW_THREADS
+  if (!leat_py_status_end(status)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static void writer_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   TF_Status* status = TF_NewStatus();
@@ -60,9 +82,12 @@ static void writer_dealloc(PyObject* object) {
 
 static PyMethodDef writer_methods[] = {
     {"write", writer_write, METH_O, "write(bytes): adds a record."},
+    {"flush", writer_flush, METH_NOARGS, "flush(): what was written can be read then."},
     {"close", writer_close, METH_NOARGS, "close(): what was written is on the disk then."},
     {0}};
-static PyType_Slot writer_slots[] = {{Py_tp_doc, "RecordWriter(path, compression='')."},
+static PyType_Slot writer_slots[] = {{Py_tp_doc,
+                                      "RecordWriter(path, compression='', [level, window_bits, "
+                                      "memory_level, strategy, flush_mode, input_bytes])."},
                                      {Py_tp_new, writer_new},
                                      {Py_tp_dealloc, writer_dealloc},
                                      {Py_tp_methods, writer_methods},

@@ -52,6 +52,87 @@ class DefunTest(unittest.TestCase):
     self.assertEqual(self._value(tf.gradients(cube(x), x), {x: 2.0}), [12])
     self.assertEqual(self._value(tf.gradients(straight(x), x), {x: 2.0}), [100])
 
+  def test_a_body_is_not_checked_before_it_is_called(self):
+    @function.Defun(tf.float32, tf.float32, func_name='Product')
+    def product(a, b):
+      return tf.matmul(a, b)
+    y = product(1.0, 2.0)
+    self.assertEqual(y.op.name, 'Product')
+    self.assertIsNone(y.shape.ndims)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'at least rank 2'):
+      self._value(y)
+    self.assertEqual(product([[1.0, 2.0]], [[3.0], [4.0]]).shape.as_list(), [1, 1])
+
+  def test_the_device_around_the_first_call_is_that_of_the_body(self):
+    def product(a):
+      @function.Defun(tf.float32)
+      def body(a):
+        with tf.device('/task:7'):
+          b = a * a
+        return b + a
+      return body(a)
+    with tf.Graph().as_default() as graph:
+      with tf.device('/job:w/device:CPU:1'):
+        product(1.0)
+      product(1.0)
+      functions = graph.as_graph_def().library.function
+      devices = [[node.device for node in f.node_def] for f in functions]
+    self.assertEqual(sorted(map(sorted, devices)),
+                     [['', '/task:7'], ['/job:w/device:CPU:1', '/job:w/task:7/device:CPU:1']])
+
+  def test_functions_of_one_name_must_be_the_same(self):
+    @function.Defun(tf.float32, func_name='Twice')
+    def twice(a):
+      return a + a
+
+    @function.Defun(tf.float32, func_name='Twice')
+    def again(a):
+      return a + a
+
+    @function.Defun(tf.float32, func_name='Twice')
+    def other(a):
+      return a * 2.0
+    self.assertEqual(self._value([twice(1.0), again(2.0)]), [2, 4])
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      other(1.0)
+    self.assertEqual(caught.exception.message, "Cannot add function 'Twice' because a different "
+                     'function with the same name already exists.')
+
+  def test_derivatives_between_tensors_of_the_graph_around(self):
+    x = tf.placeholder(tf.float32, [])
+    y = x * x
+
+    @function.Defun(tf.float32)
+    def of_captured(a):
+      @function.Defun(tf.float32)
+      def inner(b):
+        return b * tf.gradients(y, x)[0]
+      own = tf.gradients(a * x, x)[0]
+      return a + tf.gradients(y, x, grad_ys=tf.gradients(y, x))[0], inner(a), own
+    self.assertEqual(self._value(list(of_captured(5.0)), {x: 3.0}), [41, 30, 5])
+    rows = tf.Variable([[1.0], [2.0]])
+    picked = tf.gather(rows, [1, 1])
+
+    @function.Defun()
+    def of_rows():
+      slices = tf.gradients(picked, rows)[0]
+      return slices.values, slices.indices
+    self.assertEqual([v.tolist() for v in self._value(list(of_rows()))], [[[1], [1]], [1, 1]])
+
+  def test_a_gradient_function_with_too_many_results(self):
+    @function.Defun(tf.float32, tf.float32, tf.float32)
+    def grad(x, dy, dz):
+      return x, dy + dz
+
+    @function.Defun(tf.float32, grad_func=grad)
+    def forward(x):
+      return x, x
+    x = tf.placeholder(tf.float32)
+    dx = tf.gradients(tf.add_n(forward(x)), x)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                'SymGrad expects to return 1 values.* but get 2 instead'):
+      self._value(dx, {x: 1.0})
+
   def test_definitions_follow_the_types_of_calls(self):
     @function.Defun()
     def double(x):

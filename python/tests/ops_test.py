@@ -175,5 +175,30 @@ class ImmutableConstTest(OpsCase):
       np.testing.assert_array_equal(self.run_of(bools), [False] * 6 + [True] * 2)
 
 
+class DecompositionTest(unittest.TestCase):
+
+  def test_thousands_of_rotations_leave_vectors_orthogonal(self):
+    # The bound is that of the tests of TensorFlow, whose own error is half of it.
+    a = np.random.RandomState(1).uniform(-1, 1, [100, 100])
+    symmetric = a + a.T
+    with tf.Graph().as_default(), tf.Session() as session:
+      (s, u, v), (e, w) = session.run([tf.svd(a), tf.self_adjoint_eig(symmetric)])
+    for vectors in (u, v, w):
+      np.testing.assert_allclose(vectors.T @ vectors, np.eye(100), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(u @ np.diag(s) @ v.T, a, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(w @ np.diag(e) @ w.T, symmetric, rtol=0, atol=4e-14)
+
+
+class PoolTest(unittest.TestCase):
+
+  def test_a_window_over_the_batch_is_refused_before_the_step(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      for pool in (tf.nn.avg_pool, tf.nn.max_pool):
+        y = pool(tf.placeholder(tf.float32), [1, 1, 1, 1], [2, 1, 1, 1], 'SAME')  # nothing is fed
+        with self.assertRaisesRegex(tf.errors.UnimplementedError,
+                                    'Pooling is not yet supported on the batch'):
+          session.run(y)
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -348,6 +348,42 @@ class ArgumentTest(GraphCase):
     grows = tf.TensorArray(tf.float32, 3, dynamic_size=True, element_shape=[2])
     self.assertEqual(grows.stack().shape.as_list(), [None, 2])
 
+  def test_errors_name_the_array(self):
+    with tf.Graph().as_default(), tf.Session() as session:
+      array = tf.TensorArray(tf.float32, 2, tensor_array_name='foo', infer_shape=False)
+      written = array.write(1, 3.0)
+      gradient = array.grad('grad').write(0, 1.0)
+      for operation, text in (
+          (written.write(1, 4.0).flow,
+           r'TensorArray foo_\d+: Could not write to TensorArray index 1 because it has already '
+           'been written to'),
+          (written.read(7), r'TensorArray foo_\d+: Tried to read from index 7'),
+          (gradient.write(0, [1.0]).flow,
+           r'TensorArray foo_\d+@grad: Could not aggregate to TensorArray index 0')):
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, text):
+          session.run(operation)
+      with tf.control_dependencies([array.close()]), self.assertRaisesRegex(
+          tf.errors.InvalidArgumentError, r'TensorArray foo_\d+ has already been closed'):
+        session.run(array.write(0, 1.0).flow)
+      unnamed = tf.TensorArray(tf.float32, 2)
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError,
+                                  r'TensorArray TensorArray_1_\d+:'):
+        session.run(unnamed.write(2, 1.0).flow)
+
+  def test_a_gradient_with_more_dimensions_has_a_shape(self):
+    with tf.Graph().as_default():
+      array = tf.TensorArray(tf.float32, 3, element_shape=[2, 3])
+      handle, flow = tf.raw_ops.TensorArrayGradWithShape(
+          handle=array.handle, flow_in=array.flow, shape_to_prepend=[4, 5], source='s')
+      read = tf.TensorArray(tf.float32, handle=handle, flow=flow).read(0)
+      self.assertEqual(read.shape.as_list(), [None, None, 2, 3])
+      read = tf.raw_ops.TensorArrayReadV3(
+          handle=tf.raw_ops.TensorArrayGradWithShape(
+              handle=array.handle, flow_in=array.flow, source='s',
+              shape_to_prepend=tf.placeholder(tf.int32, [None]))[0],
+          index=0, flow_in=flow, dtype=tf.float32)
+      self.assertIsNone(read.shape.ndims)
+
 
 class VariableTypeTest(unittest.TestCase):
 

@@ -190,5 +190,15 @@ class ReplicaDeviceSetterTest(unittest.TestCase):
       tf.train.replica_device_setter(ps_tasks=1, ps_strategy=3)
 
 
+class ResetTest(unittest.TestCase):
+
+  def test_a_reset_waits_for_its_master_as_long_as_it_may(self):
+    config = tf.ConfigProto(operation_timeout_in_ms=50)
+    with self.assertRaises(tf.errors.DeadlineExceededError):
+      tf.Session.reset('grpc://localhost:0', ['c'], config=config)
+    with self.assertRaises(tf.errors.UnavailableError):
+      tf.Session.reset('grpc://localhost:0', ['c'])
+
+
 if __name__ == '__main__':
   unittest.main()

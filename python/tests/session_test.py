@@ -143,6 +143,19 @@ class FetchTest(unittest.TestCase):
     with self.assertRaisesRegex(RuntimeError, 'closed Session'):
       session.run(a)
 
+  def test_an_interactive_session_places_what_a_step_needs(self):
+    given = tf.ConfigProto(inter_op_parallelism_threads=1)
+    for config in (None, given):
+      with tf.Graph().as_default():
+        session = tf.InteractiveSession(config=config)
+        with tf.device('/gpu:7'):
+          nowhere = tf.constant(1.0)
+        self.assertEqual(tf.constant(2.0).eval(), 2.0)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, '/device:GPU:7'):
+          nowhere.eval()
+        session.close()
+    self.assertFalse(given.graph_options.place_pruned_graph)   # the program's own stays as it was
+
   def test_closing_while_steps_end(self):
     def take(session, op):
       try:

@@ -3,6 +3,7 @@ import glob
 import os
 import tempfile
 import unittest
+import zlib
 
 import leat as tf
 from leat import _leat
@@ -215,6 +216,74 @@ class InputTest(unittest.TestCase):
           writer.write(b'one')
           writer.write(b'')
         self.assertEqual(list(tf.python_io.tf_record_iterator(path, options)), [b'one', b''])
+
+  def test_options_of_zlib(self):
+    # What Python's zlib makes of the same bytes is what the file must hold.
+    records = [b'%d' % (i ** 9) * 40 for i in range(90)] + [b'#' * 5000]
+    kinds = tf.python_io.TFRecordCompressionType
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'r')
+
+      def written(options):
+        with tf.python_io.TFRecordWriter(path, options) as writer:
+          for record in records:
+            writer.write(record)
+        with open(path, 'rb') as f:
+          return f.read()
+
+      plain = written(None)
+
+      def compressed(level=-1, bits=15, memory=9, strategy=0):
+        codec = zlib.compressobj(level, zlib.DEFLATED, bits, memory, strategy)
+        return codec.compress(plain) + codec.flush()
+
+      def collected(size):
+        # What is collected goes out before a part that does not fit; one that never fits goes out
+        # alone. The last item is what waits at the end.
+        pieces, begin = [b''], 0
+        for record in records:
+          for length in (12, len(record), 4):
+            part, begin = plain[begin:begin + length], begin + length
+            if len(pieces[-1]) + len(part) > size:
+              pieces.append(b'')
+            pieces[-1] += part
+            if len(part) > size:
+              pieces.append(b'')
+        return pieces
+
+      self.assertEqual(written(tf.python_io.TFRecordOptions(kinds.ZLIB)), compressed())
+      for given, wanted in [
+          (dict(compression_level=1), dict(level=1)), (dict(window_bits=9), dict(bits=9)),
+          (dict(window_bits=31), dict(bits=31)), (dict(mem_level=1), dict(memory=1)),
+          (dict(compression_strategy=zlib.Z_HUFFMAN_ONLY), dict(strategy=2))]:
+        with self.subTest(given):
+          got = written(tf.python_io.TFRecordOptions(kinds.ZLIB, **given))
+          self.assertEqual(got, compressed(**wanted))
+          self.assertNotEqual(got, compressed())
+      gzip = written(tf.python_io.TFRecordOptions(kinds.GZIP, compression_level=9))
+      self.assertEqual(gzip, compressed(level=9, bits=31))
+      options = tf.python_io.TFRecordOptions(
+          kinds.ZLIB, flush_mode=zlib.Z_FULL_FLUSH, input_buffer_size=1000)
+      codec = zlib.compressobj(-1, zlib.DEFLATED, 15, 9)
+      *flushed, rest = collected(1000)
+      wanted = [codec.compress(piece) + codec.flush(zlib.Z_FULL_FLUSH) for piece in flushed]
+      wanted += [codec.compress(rest), codec.flush()]
+      self.assertEqual(written(options), b''.join(wanted))
+      for wrong in (dict(window_bits=99), dict(flush_mode=zlib.Z_FINISH), dict(flush_mode=-1),
+                    dict(input_buffer_size=0), dict(compression_strategy=9)):
+        with self.subTest(wrong), self.assertRaises(tf.errors.InvalidArgumentError):
+          written(tf.python_io.TFRecordOptions(kinds.ZLIB, **wrong))
+
+  def test_flushed_records_can_be_read(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'r')
+      for kind in ('', 'ZLIB', 'GZIP'):
+        with tf.python_io.TFRecordWriter(path, kind) as writer:
+          for i in range(3):
+            writer.write(b'record %d' % i)
+            writer.flush()
+            read = list(tf.python_io.tf_record_iterator(path, kind))
+            self.assertEqual(read, [b'record %d' % j for j in range(i + 1)])
 
 
 class CheckpointReaderTest(unittest.TestCase):

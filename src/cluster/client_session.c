@@ -192,7 +192,7 @@ leat_status_t leat_client_session_open(leat_string_view_t address,
 }
 
 leat_status_t leat_client_session_reset(leat_string_view_t address, const char* const* containers,
-                                        size_t count) {
+                                        size_t count, int64_t timeout_ms) {
   client_session_t* session;
   leat_arena_t arena;
   leat_pb_reset_request_t request = {.container = {.count = count}};
@@ -203,8 +203,11 @@ leat_status_t leat_client_session_reset(leat_string_view_t address, const char* 
     request.container.items[i] = leat_string_view_from(containers[i] ? containers[i] : "");
   }
   if (!status) {
+    const bool is_limited = timeout_ms > 0;
     status = call(session, "/tensorflow.MasterService/Reset", &leat_pb_reset_request_descriptor,
-                  &request, LEAT_DEADLINE_NEVER, LEAT_CLIENT_CALL_CLOSES, NULL, NULL, NULL);
+                  &request,
+                  is_limited ? leat_clock_deadline_after_ms(timeout_ms) : LEAT_DEADLINE_NEVER,
+                  is_limited ? LEAT_CLIENT_CALL_OPENS : LEAT_CLIENT_CALL_CLOSES, NULL, NULL, NULL);
   }
   leat_arena_deinitialize(&arena);
   destroy_session(&session->base);

@@ -22,8 +22,11 @@ LEAT_MUST_USE leat_status_t leat_client_session_open(leat_string_view_t address,
                                                      const leat_session_options_t* options,
                                                      leat_allocator_t* allocator,
                                                      leat_target_t* out_target);
-// Empties containers on all tasks of the master's cluster, and ends the master's sessions.
+// Empties containers on all tasks of the master's cluster, and ends the master's sessions. With a
+// |timeout_ms| it waits for a master that is not up yet: DEADLINE_EXCEEDED. With 0 it does not wait
+// for one, which could be for ever: UNAVAILABLE.
 LEAT_MUST_USE leat_status_t leat_client_session_reset(leat_string_view_t address,
-                                                      const char* const* containers, size_t count);
+                                                      const char* const* containers, size_t count,
+                                                      int64_t timeout_ms);
 
 #endif  // LEAT_CLUSTER_CLIENT_SESSION_H_

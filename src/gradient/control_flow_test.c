@@ -529,7 +529,7 @@ static void malformed_loops(void** state) {
   leat_output_t other = enter(f, "second", f->x, true);
   close_loop(&loop, LEAT_INPUTS(mul(f, loop.body[1], other)));
   scene_expect(differentiate(f, leave(&loop, 1), f->x, NULL, &dy), LEAT_INVALID_ARGUMENT,
-               "another frame");
+               "is in frame 'second', others are in frame 'first'");
   // And all is well with other parts of the graph.
   assert_true(value_at(f, gradient_of(f, mul(f, f->x, f->x), f->x), 3, 0) == 6);
 }

@@ -201,6 +201,9 @@ static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradient
     LEAT_RETURN_IF_ERROR(
         leat_arena_print(&w->arena, &builder.scope, "%.*s/%.*s_grad/", LEAT_SV_ARG(w->prefix),
                          LEAT_SV_ARG(w->graph->nodes[w->xs[i].node].name)));
+    if (w->options && w->options->colocate) {
+      builder.colocate_with = leat_walk_colocated_with(&w->graph->nodes[w->xs[i].node]);
+    }
     LEAT_RETURN_IF_ERROR(leat_walk_sum_contributions(w, &builder, w->xs[i], &out_gradients[i]));
   }
   return leat_ok_status();

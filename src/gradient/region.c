@@ -212,8 +212,7 @@ static leat_status_t visit_flow(leat_context_t* c, int32_t index, leat_builder_t
   return leat_ok_status();  // loop.c takes Exits and Enters
 }
 
-// The node with which |node| is colocated: the first of its group, or itself.
-static leat_string_view_t colocated_with(const leat_node_t* node) {
+leat_string_view_t leat_walk_colocated_with(const leat_node_t* node) {
   const leat_string_view_t prefix = LEAT_SV("loc:@");
   const leat_attr_value_t* group = leat_node_attr(node, LEAT_SV("_class"));
   if (!group || group->kind != LEAT_ATTR_STRING || !group->is_list || group->count == 0 ||
@@ -234,7 +233,7 @@ static leat_status_t visit_node(leat_context_t* c, int32_t index) {
                                         LEAT_SV_ARG(w->graph->nodes[index].name)));
   leat_builder_t b = leat_context_builder(c, scope);
   if (w->options && w->options->colocate) {
-    b.colocate_with = colocated_with(&w->graph->nodes[index]);
+    b.colocate_with = leat_walk_colocated_with(&w->graph->nodes[index]);
   }
   if (w->graph->nodes[index].op->flags & LEAT_OP_CONTROL_FLOW) return visit_flow(c, index, &b);
   return visit_plain(c, index, &b);

@@ -178,6 +178,10 @@ LEAT_MUST_USE leat_status_t leat_walk_sum_contributions(leat_walk_t* w, leat_bui
                                                         leat_output_t output,
                                                         leat_gradient_value_t* out_sum);
 
+// The node with which |node| is colocated: the first of its group, or itself. The view lies in the
+// node.
+leat_string_view_t leat_walk_colocated_with(const leat_node_t* node);
+
 // Fills the guards of nodes and of loops, for the nodes in |order|, inputs first. UNIMPLEMENTED
 // beyond a thousand conditionals within one another.
 LEAT_MUST_USE leat_status_t leat_walk_find_guards(leat_walk_t* w, const int32_t* order,

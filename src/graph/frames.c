@@ -76,13 +76,18 @@ static leat_status_t enter_frame(finder_t* f, const leat_node_t* node, int32_t p
   return leat_ok_status();
 }
 
+// |frame| is that of input |source|, |other| the one to which the node belongs as well.
 static leat_status_t frames_differ(const finder_t* f, const leat_node_t* node,
-                                   const leat_node_t* source) {
+                                   const leat_node_t* source, int32_t frame, int32_t other) {
+  LEAT_DCHECK(frame != other);
+  const leat_frame_t* frames = f->frames->items;
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "%s failed for node '%.*s' (%.*s): input '%.*s' belongs to another "
-                          "frame, all must be of one (%d frames)",
+                          "%s failed for node '%.*s' (%.*s): it has inputs from different frames, "
+                          "must have them from one: '%.*s' is in frame '%.*s', others are in frame "
+                          "'%.*s'",
                           f->verb, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
-                          LEAT_SV_ARG(source->name), (int)f->frames->count - 1);
+                          LEAT_SV_ARG(source->name), LEAT_SV_ARG(frames[frame].name),
+                          LEAT_SV_ARG(frames[other].name));
 }
 
 // The frame to which all known inputs of |node| belong. The input that closes a loop is not known
@@ -97,7 +102,7 @@ static leat_status_t find_own(finder_t* f, const leat_node_t* node, const bool* 
     if (!known[source]) continue;
     int32_t frame = f->frames->outputs_in[source];
     if (own >= 0 && own != frame) {
-      return frames_differ(f, node, &f->graph->nodes[source]);
+      return frames_differ(f, node, &f->graph->nodes[source], frame, own);
     }
     own = frame;
   }
@@ -137,10 +142,9 @@ static leat_status_t check_loops(const finder_t* f, const int32_t* order, size_t
     const leat_node_t* node = &f->graph->nodes[order[i]];
     if (!(node->op->flags & LEAT_OP_MERGE)) continue;
     for (int k = 0; k < node->input_count; ++k) {
-      int32_t source = node->inputs[k].node;
-      if (f->frames->outputs_in[source] != f->frames->runs_in[order[i]]) {
-        return frames_differ(f, node, &f->graph->nodes[source]);
-      }
+      const int32_t source = node->inputs[k].node;
+      const int32_t frame = f->frames->outputs_in[source], own = f->frames->runs_in[order[i]];
+      if (frame != own) return frames_differ(f, node, &f->graph->nodes[source], frame, own);
     }
   }
   return leat_ok_status();

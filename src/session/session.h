@@ -137,9 +137,10 @@ typedef struct leat_runtime_s {
   leat_status_t (*open_target)(const struct leat_runtime_s* runtime, leat_string_view_t target,
                                const leat_session_options_t* options, leat_target_t* out_target);
   // Forgets the resources in the containers of that name, on every device of the target; without a
-  // name those in the default one. |*out_is_here| says whether the target is this process.
+  // name those in the default one. |*out_is_here| says whether the target is this process; else
+  // DEADLINE_EXCEEDED where its master has not answered after |timeout_ms| (0: no limit).
   leat_status_t (*reset_target)(leat_string_view_t target, const char* const* containers,
-                                size_t container_count, bool* out_is_here);
+                                size_t container_count, int64_t timeout_ms, bool* out_is_here);
 } leat_runtime_t;
 
 typedef struct leat_session_s leat_session_t;

@@ -186,9 +186,15 @@ static void empty_edges(leat_execution_t* e) {
 static void end(leat_execution_t* e, leat_status_t status) {
   // A kernel leaves its work undone when it finds the step stopped or its deadline passed, and says
   // OK: the step must not. One that failed for such a reason tells the reason, not what broke off.
+  // Where the reason is a cancellation (a session was closed, say), the kernel's words follow it,
+  // which are TensorFlow's and name the node that was waiting.
   const bool is_timed = !status && e->deadline_ns != LEAT_DEADLINE_NEVER;
   if (LEAT_UNLIKELY(is_timed || atomic_load_explicit(&e->stopped, memory_order_acquire))) {
-    status = leat_status_join(leat_execution_check(e), status);
+    leat_status_t stop = leat_execution_check(e);
+    const bool is_waiter = stop && status && leat_status_code(stop) == LEAT_CANCELLED &&
+                           leat_status_code(status) == LEAT_CANCELLED;
+    if (is_waiter) status = leat_status_annotate(status, "%s", leat_status_message(stop));
+    status = is_waiter ? leat_status_join(status, stop) : leat_status_join(stop, status);
   }
   if (!status) status = take_fetches(e);
   if (!status) empty_edges(e);

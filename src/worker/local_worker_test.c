@@ -140,7 +140,15 @@ static void abort_all_ends_every_step(void** state) {
   for (int i = 0; i < 5; ++i)
     worker_scene_run(f, handle, i / 2, &outcomes[i]);  // two runs of a step
   f->worker->vtable->abort_all(f->worker, leat_make_status(LEAT_CANCELLED, "all end"));
-  for (int i = 0; i < 5; ++i) outcome_expect(&outcomes[i], LEAT_CANCELLED, "all end");
+  // The kernel that waited says so behind the reason.
+  for (int i = 0; i < 5; ++i) {
+    outcome_expect(&outcomes[i], LEAT_CANCELLED,
+                   "all end: Compute failed for node 'ProbeWait' (ProbeWait): the probe's step was "
+                   "cancelled");
+  }
+  // A run that comes later does not begin, and says what the worker was told.
+  worker_scene_run(f, handle, 7, &outcomes[0]);
+  outcome_expect(&outcomes[0], LEAT_CANCELLED, "all end");
 }
 
 // ---- Sending and receiving ----------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // files; a damaged record, and a state file as TensorFlow writes it, are made by hand. That
 // TensorFlow reads what we write, and the reverse, is tested in tests/oracle. What happens when
 // memory or the disk runs out is tested in fault_test.c and tests/hostile/save_test.c.
+#define _GNU_SOURCE  // memmem
 #include <stdio.h>
 #include <stdlib.h>
 #include <math.h>
@@ -84,6 +85,40 @@ static void test_compressed_records(void** state) {
   kit_expect(status, TF_INVALID_ARGUMENT);
   assert_null(leat_records_open_compressed("r", "RAR", status));
   kit_expect(status, TF_INVALID_ARGUMENT);
+}
+
+// Whether all options of zlib arrive is tested in python/tests/train_test.py, where there is
+// another zlib to compare with.
+static void test_options_of_zlib(void** state) {
+  leat_zlib_options_t options = leat_zlib_options_default("GZIP");
+  assert_int_equal(options.level, -1);
+  assert_int_equal(options.window_bits, 31);
+  options.level = 0;  // what is only stored stands in the file as it is
+  leat_records_writer_t* writer =
+      leat_records_create_with_options("r", "GZIP", &options, status);
+  kit_ok(status);
+  leat_records_write(writer, "stored", 6, status);
+  leat_records_flush(writer, status);
+  kit_ok(status);
+  size_t size;
+  leat_records_t* records = leat_records_open_compressed("r", "GZIP", status);
+  kit_ok(status);
+  assert_memory_equal(leat_records_next(records, &size, status), "stored", 6);
+  leat_records_close(records);
+  leat_records_finish(writer, status);
+  kit_ok(status);
+  char text[256] = "";
+  FILE* file = fopen("r", "rb");
+  const size_t read = fread(text, 1, sizeof text, file);
+  fclose(file);
+  assert_in_range(read, 22, sizeof text - 1);
+  assert_non_null(memmem(text, read, "stored", 6));
+  options = leat_zlib_options_default("ZLIB");
+  options.memory_level = 10;
+  assert_null(leat_records_create_with_options("r", "ZLIB", &options, status));
+  kit_expect_text(status, TF_INVALID_ARGUMENT, "options");
+  leat_records_flush(NULL, status);
+  kit_expect(status, TF_FAILED_PRECONDITION);
 }
 
 static void test_damaged_records(void** state) {
@@ -295,7 +330,8 @@ static void test_no_checkpoint(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_records),      TEST(test_compressed_records), TEST(test_damaged_records),
+      TEST(test_records),      TEST(test_compressed_records), TEST(test_options_of_zlib),
+      TEST(test_damaged_records),
       TEST(test_records_without_file), TEST(test_events), TEST(test_bad_events),
       TEST(test_publish),      TEST(test_foreign_state), TEST(test_no_checkpoint),
   };

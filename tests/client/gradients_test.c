@@ -203,11 +203,11 @@ static void test_rows(void** state) {
   assert_int_equal(dims[0], 3);
 }
 
-static void test_colocation(void** state) {
-  TF_Output x = placeholder("x"), y = flow_unary("Exp", x);
+// Expects the derivative of the sum of |ys| by |x| to be in the group |group|.
+static void expect_colocated(const TF_Output* ys, int count, TF_Output x, const char* group) {
   const leat_gradients_options_t options = {.colocate = 1};
   leat_derivative_t slope;
-  leat_gradients(kit.graph, &y, 1, &x, 1, &options, &slope, kit.status);
+  leat_gradients(kit.graph, ys, count, &x, 1, &options, &slope, kit.status);
   kit_ok(kit.status);
   char text[32] = "";
   void* storage = text;
@@ -215,8 +215,14 @@ static void test_colocation(void** state) {
   TF_OperationGetAttrStringList(slope.values.oper, "_class", &storage, &length, 1, text,
                                 sizeof text, kit.status);
   kit_ok(kit.status);
-  assert_int_equal(length, 8);
-  assert_memory_equal(text, "loc:@Exp", 8);
+  assert_int_equal(length, strlen(group));
+  assert_memory_equal(text, group, length);
+}
+
+static void test_colocation(void** state) {
+  TF_Output x = placeholder("x"), ys[] = {flow_unary("Exp", x), flow_unary("Sin", x)};
+  expect_colocated(ys, 1, x, "loc:@Exp");
+  expect_colocated(ys, 2, x, "loc:@x");  // the sum of two slopes is for x itself
 }
 
 static void expect_error(const leat_gradients_options_t* options, TF_Code code, const char* text) {

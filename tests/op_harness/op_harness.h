@@ -139,7 +139,8 @@ typedef struct leat_op_case_s {
   leat_reference_fn_t reference;
   leat_case_value_t expected[LEAT_CASE_MAX_VALUES];  // dtype, shape and items
   leat_case_value_t after[LEAT_CASE_MAX_VALUES];     // of variables among the inputs, by input
-  double tolerance;  // relative above 1, absolute below; 0: by type
+  double tolerance;  // relative above 1, absolute below; not under that of the type
+  bool exact;        // no tolerance at all, because the rounding is what the case is about
 
   leat_case_gradient_t gradient;
   uint32_t constant_inputs;   // bit i: no gradient is asked for input i

@@ -21,6 +21,7 @@ static const leat_subject_way_t kWays[] = {
 // ---- Comparing ----------------------------------------------------------------------------------
 
 static double tolerance_of(const leat_op_case_t* op_case, int dtype) {
+  if (op_case->exact) return 0;
   double by_type = leat_case_tolerance(dtype);
   return op_case->tolerance > by_type ? op_case->tolerance : by_type;
 }

@@ -143,6 +143,7 @@ class _DefinedFunction:
     outer = graphs.get_default_graph()
     body = _BodyGraph(outer, self._name or self._function.__name__)
     scope = variable_scope.get_variable_scope()
+    body._building.devices = list(outer._building.devices)   # those around the first call
     arguments = [body.argument(dtype, name=name) for name, dtype in zip(self._names, self._types)]
     with body.as_default(), variable_scope.variable_scope(scope, custom_getter=body.getvar):
       self._is_empty, results = _flat_results(self._function(*arguments))
@@ -165,11 +166,13 @@ class _DefinedFunction:
     return hashlib.sha1(text).hexdigest()[:8]
 
   def add_to_graph(self, graph):
-    """Defines the function in the library of a graph, with those that it calls."""
+    """Defines the function in the library of a graph, with those that it calls. Another one of its
+    name must be the same: InvalidArgumentError."""
     self._build()
-    if self._name not in graph._functions_python:
+    known = graph._functions_python.get(self._name)
+    if known is not self:
       self._define_in(graph)
-      graph._functions_python[self._name] = self
+      graph._functions_python.setdefault(self._name, self)
 
   def _define_in(self, graph):
     gradient = self._gradient_in(graph)
@@ -215,7 +218,7 @@ class _DefinedFunction:
           len(self._types), len(args)))
     values = [convert(a, dtype) for a, dtype in zip(args, self._types)]
     function = function_graph.Function(self._name, self._body, self._outputs)
-    op = function_graph.call(graph, function, values, name)
+    op = function_graph.call(graph, function, values, name, takes_any_shapes=True)
     if self._shape_func is not None:
       for output, shape in zip(op.outputs, self._shape_func(op)):
         output.set_shape(shape)

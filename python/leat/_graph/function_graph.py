@@ -99,9 +99,18 @@ def define(body, name, outputs, output_names=None, attributes=(), gradient=None,
   return Function(made, body, outputs)
 
 
-def call(graph, function, arguments, name=None, attributes=()):
-  """The operation that calls the function, with what it captured; `graph` is where it is called."""
+def call(graph, function, arguments, name=None, attributes=(), takes_any_shapes=False):
+  """The operation that calls the function, with what it captured; `graph` is where it is called.
+  A body that does not take the shapes of the arguments is an error, or with takes_any_shapes one
+  only in a step."""
   passed = list(arguments) + function.captured
   if isinstance(graph, FunctionGraph):
     passed = [graph._own(p) for p in passed]
-  return graph._add(function.name, graph._op_name(function.name, name), passed, list(attributes))
+  name = graph._op_name(function.name, name)
+  try:
+    return graph._add(function.name, name, passed, list(attributes))
+  except ValueError:
+    if not takes_any_shapes:
+      raise
+    unchecked = ('_disable_call_shape_inference', 'b', True)
+    return graph._add(function.name, name, passed, [*attributes, unchecked])

@@ -99,6 +99,13 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
     raise ValueError("Unknown value for unconnected_gradients: '%s'" % unconnected_gradients)
   ys, xs = _as_list(ys), _as_list(xs)
   graph = graphs.of_inputs([y for y in ys if isinstance(y, _leat.Output)])
+  if graph._is_function:
+    given = [x for x in _as_list(grad_ys) + _as_list(stop_gradients or []) if x is not None]
+    around = _graph_around(graph, ys + xs + given)
+    if around is not None:
+      with around.as_default():
+        return gradients(ys, xs, grad_ys, name, colocate_gradients_with_ops, gate_gradients,
+                         aggregation_method, stop_gradients, unconnected_gradients)
   with graph.as_default(), name_scope(name, 'gradients') as scope:
     targets = [convert(y.values if type(y).__name__ == 'IndexedSlices' else y, name='y')
                for y in ys]
@@ -144,6 +151,17 @@ def gradients(ys, xs, grad_ys=None, name='gradients', colocate_gradients_with_op
       from leat._ops import array
       found = [array.zeros_like(convert(x)) if g is None else g for g, x in zip(found, xs)]
   return found
+
+
+def _graph_around(body, items):
+  """The graph around the body of a function of which all items are tensors or variables, or None.
+  The derivatives between such are the same in each call. They are added to that graph, and the body
+  captures those that it uses: what it would capture of ys and xs has no way between the two."""
+  found = {x.graph if isinstance(x, _leat.Output) else
+           x._as_graph_element().graph if hasattr(x, '_as_graph_element') else None for x in items}
+  if len(found) != 1 or None in found or body in found:
+    return None
+  return found.pop()
 
 
 def _with_zeros_of_calls(graph, targets, sources, stops, found):

@@ -84,6 +84,7 @@ class BaseSession:
       config = sys.modules['leat._platform.configuration'].default()   # what tf.config has set
     if config is not None and not hasattr(config, 'allow_soft_placement'):
       raise TypeError('config must be a tf.ConfigProto, but got %s' % type(config))
+    config = self._completed(config)
     self._graph, self._target, self._config = graph, target or '', config
     self._closed = False
     self._forgotten_handles = []   # of tensors that stay in the session, see handle.py
@@ -94,6 +95,10 @@ class BaseSession:
                                     None if config is None else config.SerializeToString())
     except _leat.StatusError as error:
       raise errors.of_status(error) from None
+
+  def _completed(self, config):
+    """The ConfigProto of the session, given the program's, or None."""
+    return config
 
   @property
   def graph(self):
@@ -366,7 +371,8 @@ class Session(BaseSession):
 @export('InteractiveSession')
 class InteractiveSession(BaseSession):
   """A session that is the default one from when it is made until it is closed, for notebooks and
-  shells: `t.eval()` and `op.run()` use it."""
+  shells: `t.eval()` and `op.run()` use it. Only what a step needs must have a device, so that a
+  node that was a mistake does not end the session."""
   _count = 0
 
   def __init__(self, target='', graph=None, config=None):
@@ -375,6 +381,14 @@ class InteractiveSession(BaseSession):
     _stack.sessions.append(self)
     if self._given_graph:
       graphs._stack.graphs.append(graph)
+
+  def _completed(self, config):
+    from leat._graph import message
+    completed = message.of('ConfigProto')() if config is None else type(config)()
+    if config is not None:
+      completed.CopyFrom(config)
+    completed.graph_options.place_pruned_graph = True
+    return completed
 
   def close(self):
     super().close()

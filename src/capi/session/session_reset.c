@@ -1,6 +1,7 @@
 // TF_Reset: clears the named containers of resources, which outlive sessions, and closes all
 // sessions of this process, which are in a list for this purpose; or it asks the master that the
-// target names to do the same in its cluster.
+// target names to do the same in its cluster. The operation_timeout_in_ms of the options limits how
+// long that may take.
 #include "capi/handles.h"
 
 static leat_mutex_t sessions_mutex = {PTHREAD_MUTEX_INITIALIZER};
@@ -34,10 +35,12 @@ static leat_status_t close_sessions(void) {
 static leat_status_t reset(const TF_SessionOptions* options, const char** names, int count) {
   const leat_runtime_t* runtime = NULL;
   const char* target = options && options->target ? options->target : "";
+  const int64_t timeout_ms = options ? options->options.operation_timeout_ms : 0;
   bool is_here;
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
   LEAT_RETURN_IF_ERROR(runtime->reset_target(leat_string_view_from(target), names,
-                                             count > 0 ? (size_t)count : 0, &is_here));
+                                             count > 0 ? (size_t)count : 0, timeout_ms,
+                                             &is_here));
   return is_here ? close_sessions() : leat_ok_status();
 }
 

@@ -30,11 +30,30 @@ LEAT_MUST_USE leat_status_t leat_decompressor_create(leat_record_source_t* compr
 void leat_decompressor_free(leat_decompressor_t* decompressor);  // NULL is allowed
 leat_record_source_t* leat_decompressor_source(leat_decompressor_t* decompressor);
 
+// How a file is compressed. The bytes that come out depend on nothing else.
+typedef struct leat_compression_options_s {
+  leat_codec_options_t codec;
+  // What happens whenever |input_bytes| (at least 1) have come in or do not fit any more:
+  // LEAT_CODEC_RUN, where the codec alone decides what it keeps back, or one of the flushes.
+  leat_codec_mode_t flush_mode;
+  size_t input_bytes;
+} leat_compression_options_t;
+
+// What TensorFlow takes where nothing is said. |format| is not NONE.
+leat_compression_options_t leat_compression_default(leat_compression_t format);
+
 // A file for writing whose bytes arrive compressed in |file|, which it owns from then on, also
-// where this fails. sync makes all that was written readable; close ends the stream.
+// where this fails. flush and sync make all that was written readable; close ends the stream.
 LEAT_MUST_USE leat_status_t leat_compressed_file_create(leat_file_t* file,
                                                         leat_compression_t format,
                                                         leat_allocator_t* allocator,
                                                         leat_file_t** out_file);
+// The same with options of the caller's. INVALID_ARGUMENT where zlib does not have them.
+LEAT_MUST_USE leat_status_t leat_compressed_file_create_with(
+    leat_file_t* file, const leat_compression_options_t* options, leat_allocator_t* allocator,
+    leat_file_t** out_file);
+// Ends the stream of such a |file|, so that a sync reaches the disk with its end and without a
+// flush in front of it. Nothing can be written afterwards: FAILED_PRECONDITION.
+LEAT_MUST_USE leat_status_t leat_compressed_file_finish(leat_file_t* file);
 
 #endif  // LEAT_FORMATS_RECORD_COMPRESSION_H_

@@ -12,8 +12,17 @@ static leat_status_t lower_call(leat_lowering_t* l) {
 
 static leat_status_t lower_gradient(leat_lowering_t* l) {
   leat_outputs_t arguments = {l->inputs, l->node->input_count};
-  return leat_lowering_finish(
-      l, l->gradient(l, leat_lowering_function(l, "f"), arguments, l->gate));
+  const leat_call_t call = l->gradient(l, leat_lowering_function(l, "f"), arguments, l->gate);
+  // Only a gradient function of the user's can differ. The words are those that TensorFlow has.
+  if (!l->builder.status && call.return_count != l->node->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Calling a gradient function failed for node '%.*s' (%.*s): SymGrad "
+                            "expects to return %d values, one for each argument of its function, "
+                            "but get %d instead",
+                            LEAT_SV_ARG(l->node->name), LEAT_SV_ARG(l->node->op->name),
+                            l->node->output_count, call.return_count);
+  }
+  return leat_lowering_finish(l, call);
 }
 
 #define CALL_ATTRS                                                            \

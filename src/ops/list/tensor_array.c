@@ -32,6 +32,27 @@ static leat_status_t array_value(leat_inference_t* c) {
   return leat_inference_set_output_referents(c, 0, &element, 1);
 }
 
+// The elements of a gradient with more dimensions: as in TensorFlow only the number of the new
+// dimensions is told, although their sizes may be known.
+static leat_status_t prepended_array_value(leat_inference_t* c) {
+  leat_referent_t element;
+  leat_partial_shape_t shape;
+  const leat_partial_shape_t sizes = leat_inference_input(c, 2);
+  int dtype;
+  if (!leat_inference_input_handle(c, 0, &dtype, &shape) || shape.rank < 0) return leat_ok_status();
+  if (sizes.rank != 1 || sizes.dims[0] < 0 ||
+      sizes.dims[0] > LEAT_SHAPE_MAX_RANK - shape.rank) {
+    return leat_ok_status();
+  }
+  const int count = (int)sizes.dims[0];
+  int64_t dims[LEAT_SHAPE_MAX_RANK];
+  for (int i = 0; i < count; ++i) dims[i] = -1;
+  for (int i = 0; i < shape.rank; ++i) dims[count + i] = shape.dims[i];
+  element = (leat_referent_t){.dtype = dtype};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, count + shape.rank, dims, &element.shape));
+  return leat_inference_set_output_referents(c, 0, &element, 1);
+}
+
 bool leat_array_element_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
   int dtype;
   return leat_inference_input_handle(c, 0, &dtype, out_shape);
@@ -255,6 +276,7 @@ const leat_op_row_t leat_tensor_array_ops[] = {
      .attrs = "source: string",
      .flags = NEW,
      .shape = gradient_shape,
+     .value = prepended_array_value,
      .gradient = leat_gradient_none,
      .doc = "The same for elements that have more dimensions before the array's."},
     ONE_SLOT("TensorArrayWrite", "; index: int32; value: T; flow_in: float", "flow_out: float",

@@ -33,6 +33,9 @@ static leat_status_t array_create(leat_kernel_creation_t* c, void* state) {
   leat_partial_shape_t shape;
   leat_slots_options_t* o = &array->options;
   leat_arena_initialize(c->allocator, 256, &array->arena);
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "tensor_array_name", &o->name));
+  if (o->name.size == 0) o->name = c->kernel->node_name;
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&array->arena, o->name, &o->name));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "dtype", &o->dtype));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_shape(c, "element_shape", &shape));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "dynamic_size", &o->dynamic_size));
@@ -69,8 +72,11 @@ static leat_status_t array__cpu(leat_kernel_context_t* c) {
   }
   int32_t count = *leat_tensor_data(size, const int32_t);
   if (count < 0) return leat_kernel_invalid(c, "size is %d, must be >= 0", count);
+  static _Atomic(uint64_t) next_number = 0;
+  leat_slots_options_t options = array->options;
   leat_slots_t* slots;
-  LEAT_RETURN_IF_ERROR(leat_slots_create(&array->options, count, &slots));
+  options.number = next_number++;
+  LEAT_RETURN_IF_ERROR(leat_slots_create(&options, count, &slots));
   return set_handle(c, slots);
 }
 

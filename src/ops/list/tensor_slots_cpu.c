@@ -33,6 +33,8 @@ typedef struct gradient_s {
 
 struct leat_slots_s {
   leat_resource_t resource;
+  leat_string_view_t name, source;  // in |arena|; |source| is empty but for a gradient
+  uint64_t number;
   int dtype;
   bool clear_after_read;
   bool identical_element_shapes;
@@ -86,6 +88,7 @@ leat_status_t leat_slots_create(const leat_slots_options_t* options, int64_t siz
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &slots));
   slots->resource.kind = &leat_slots_kind;
   slots->resource.references = 1;
+  slots->number = options->number;
   slots->dtype = options->dtype;
   slots->dynamic_size = options->dynamic_size;
   slots->clear_after_read = options->clear_after_read;
@@ -96,6 +99,8 @@ leat_status_t leat_slots_create(const leat_slots_options_t* options, int64_t siz
   leat_status_t status = leat_partial_shape_create(
       options->element_shape.rank, options->element_shape.dims, &slots->arena,
       &slots->element_shape);
+  if (!status) status = leat_arena_copy_string(&slots->arena, options->name, &slots->name);
+  if (!status) status = leat_arena_copy_string(&slots->arena, options->source, &slots->source);
   if (!status && size > 0) status = resize(slots, (size_t)size);
   if (status) {
     leat_resource_release(&slots->resource);
@@ -105,9 +110,16 @@ leat_status_t leat_slots_create(const leat_slots_options_t* options, int64_t siz
   return leat_ok_status();
 }
 
+// The name of the array, for messages.
+#define NAME_FORMAT "TensorArray %.*s_%llu%s%.*s"
+#define NAME(slots)                                                  \
+  LEAT_SV_ARG((slots)->name), (unsigned long long)(slots)->number, \
+      (slots)->source.size ? "@" : "", LEAT_SV_ARG((slots)->source)
+
 static leat_status_t check_open(const leat_slots_t* slots) {
   if (!slots->closed) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "TensorArray has already been closed.");
+  return leat_make_status(LEAT_INVALID_ARGUMENT, NAME_FORMAT " has already been closed.",
+                          NAME(slots));
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
@@ -145,10 +157,13 @@ static leat_status_t copy_shapes(const leat_slots_t* from, const leat_shape_t* p
 
 // Makes the gradient array of |slots|, with as many slots. |prepended| stands in front of the shape
 // of each element.
-static leat_status_t make_gradient(leat_slots_t* slots, const leat_shape_t* prepended,
-                                   leat_slots_t** out_gradient) {
+static leat_status_t make_gradient(leat_slots_t* slots, leat_string_view_t source,
+                                   const leat_shape_t* prepended, leat_slots_t** out_gradient) {
   int64_t dims[LEAT_SHAPE_MAX_RANK];
-  leat_slots_options_t options = {.dtype = slots->dtype,
+  leat_slots_options_t options = {.name = slots->name,
+                                  .source = source,
+                                  .number = slots->number,
+                                  .dtype = slots->dtype,
                                   .element_shape = slots->element_shape,
                                   .clear_after_read = true,
                                   .identical_element_shapes = slots->identical_element_shapes};
@@ -193,7 +208,7 @@ static leat_status_t find_gradient(leat_slots_t* slots, leat_string_view_t sourc
   gradient_t* gradient;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&slots->arena, 1, &gradient));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&slots->arena, source, &gradient->source));
-  LEAT_RETURN_IF_ERROR(make_gradient(slots, prepended, &gradient->slots));
+  LEAT_RETURN_IF_ERROR(make_gradient(slots, source, prepended, &gradient->slots));
   gradient->next = slots->gradients;
   slots->gradients = gradient;
   *out_gradient = gradient->slots;
@@ -277,7 +292,6 @@ static leat_status_t add_to(leat_slots_t* slots, const leat_kernel_context_t* c,
 // With identical_element_shapes, the first value's shape becomes that of all elements.
 static leat_status_t write_one(leat_slots_t* slots, const leat_kernel_context_t* c, int64_t index,
                                leat_tensor_t* value) {
-  LEAT_RETURN_IF_ERROR(check_open(slots));
   LEAT_RETURN_IF_ERROR(check_write(slots, index, value));
   if ((size_t)index >= slots->count) LEAT_RETURN_IF_ERROR(resize(slots, (size_t)index + 1));
   if (slots->identical_element_shapes && !leat_partial_shape_is_full(slots->element_shape)) {
@@ -301,14 +315,14 @@ static leat_status_t write_one(leat_slots_t* slots, const leat_kernel_context_t*
 
 leat_status_t leat_slots_write(leat_slots_t* slots, const leat_kernel_context_t* c,
                                const int32_t* indices, int64_t count, leat_tensor_t* values) {
-  leat_status_t status = leat_ok_status();
   leat_mutex_lock(&slots->mutex);
-  for (int64_t i = 0; i < count && !status; ++i) {
+  leat_status_t closed = check_open(slots), status = leat_ok_status();
+  for (int64_t i = 0; i < count && !closed && !status; ++i) {
     status = write_one(slots, c, indices[i], &values[i]);
   }
   leat_mutex_unlock(&slots->mutex);
   for (int64_t i = 0; i < count; ++i) leat_tensor_release(&values[i]);
-  return status;
+  return closed ? closed : leat_status_annotate(status, NAME_FORMAT, NAME(slots));
 }
 
 // ---- Reading, with the mutex held ---------------------------------------------------------------
@@ -367,7 +381,6 @@ static leat_status_t make_zeros(leat_slots_t* slots, const leat_kernel_context_t
 // shares it otherwise.
 static leat_status_t read_one(leat_slots_t* slots, const leat_kernel_context_t* c, int64_t index,
                               leat_tensor_t* out_value) {
-  LEAT_RETURN_IF_ERROR(check_open(slots));
   bool inside = index >= 0 && (size_t)index < slots->count;
   if (index < 0 || (!slots->is_gradient && !inside)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -394,15 +407,15 @@ static leat_status_t read_one(leat_slots_t* slots, const leat_kernel_context_t* 
 
 leat_status_t leat_slots_read(leat_slots_t* slots, const leat_kernel_context_t* c,
                               const int32_t* indices, int64_t count, leat_tensor_t* out_values) {
-  leat_status_t status = leat_ok_status();
   int64_t done = 0;
   leat_mutex_lock(&slots->mutex);
-  for (; done < count && !status; ++done) {
+  leat_status_t closed = check_open(slots), status = leat_ok_status();
+  for (; done < count && !closed && !status; ++done) {
     status = read_one(slots, c, indices[done], &out_values[done]);
   }
   leat_mutex_unlock(&slots->mutex);
   for (int64_t i = 0; status && i < done - 1; ++i) leat_tensor_release(&out_values[i]);
-  return status;
+  return closed ? closed : leat_status_annotate(status, NAME_FORMAT, NAME(slots));
 }
 
 // ---- The rest -----------------------------------------------------------------------------------

@@ -11,8 +11,12 @@
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
 
-// The attributes of a TensorArray; leat_slots_create copies the shape.
+// The attributes of a TensorArray; leat_slots_create copies the shape and the texts.
 typedef struct leat_slots_options_s {
+  // Statuses name an array as TensorFlow does, <name>_<number>, and a gradient of it with @<source>
+  // behind that. The number tells the arrays of one node apart.
+  leat_string_view_t name, source;
+  uint64_t number;
   int dtype;
   leat_partial_shape_t element_shape;
   bool dynamic_size;

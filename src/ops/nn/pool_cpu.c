@@ -1,17 +1,25 @@
 // Reads the windows of pools from attributes or inputs, checks them, and measures a pool over an
 // input of a given shape. The kernels of the max and the average pools do this in each step,
 // because shapes may change from step to step. The attributes are read once, when the kernel is
-// made. Windows are checked in each step all the same, since MaxPoolV2 gets them only then.
+// made; a window over the batch in them is refused then, before the step begins, as TensorFlow does
+// it. Windows are checked in each step all the same, since MaxPoolV2 gets them only then.
 #include "ops/nn/pool_cpu.h"
 
 #include "base/checked.h"
+
+// Numbers that are not positive are another error, which check_window tells.
+static leat_status_t check_batch(const leat_window_t* w) {
+  if (w->batch.size <= 1 && w->batch.stride <= 1) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Pooling is not yet supported on the batch dimension.");
+}
 
 leat_status_t leat_pool_create(leat_kernel_creation_t* c, leat_pool_kernel_t* kernel, int spatial,
                                const char* type_attr) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, type_attr, &kernel->dtype));
   LEAT_RETURN_IF_ERROR(leat_window_read(c->attrs, c->attr_count, spatial, &kernel->window));
   kernel->takes_sizes = !kernel->window.has_size;
-  return leat_ok_status();
+  return kernel->takes_sizes ? leat_ok_status() : check_batch(&kernel->window);
 }
 
 // Refuses what no pool can do. A padding as large as the window would make windows that see
@@ -24,10 +32,7 @@ static leat_status_t check_window(const leat_kernel_context_t* c, const leat_win
     return leat_kernel_invalid(c, "window has size %lld and stride %lld, must be positive",
                                (long long)axis->size, (long long)axis->stride);
   }
-  if (w->batch.size != 1 || w->batch.stride != 1) {
-    return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
-                             "Pooling is not yet supported on the batch dimension.");
-  }
+  LEAT_RETURN_IF_ERROR(check_batch(w));
   // A stride over channels is ignored where the window does not extend over them.
   if (w->channels.size != 1 && !over_channels) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,

@@ -4,8 +4,8 @@
 //
 // A loop takes arrays: the features of an activation; dy and x (or y, as the op says) of a
 // gradient; those of the leaky ops are followed by alpha, repeated for each element. All are of
-// float or double, since half and bfloat16 are converted by the engine; Softplus alone has loops
-// for these too. No loop has a fault to report.
+// float or double, since half and bfloat16 are converted by the engine; a few activations have
+// loops for these too. No loop has a fault to report.
 #ifndef LEAT_OPS_NN_RELU_CPU_H_
 #define LEAT_OPS_NN_RELU_CPU_H_
 

@@ -8,8 +8,9 @@
 // the stack, so that the values are still in the first-level cache when the rest of the expression
 // is computed.
 //
-// Half and bfloat16 go through the float loops (the engine converts them), except in Softplus of
-// bfloat16, where TensorFlow's result depends on the type.
+// Half and bfloat16 go through the float loops (the engine converts them), except where
+// TensorFlow's result depends on the type: in Elu, Selu and their gradients (relu_narrow.inc), and
+// in Softplus of bfloat16.
 #include "base/checked.h"
 #include "device/cpu/vector_math.h"
 #include "ops/math/loops_cpu.h"
@@ -64,6 +65,16 @@ LEAT_LOOP_FLOATS(SELU_GRAD, selu_grad)
 #define SUFFIX(name) name##_f64
 #include "ops/nn/relu_exponentials.inc"
 
+#define SUFFIX(name) name##_half
+#define TO_FLOAT half_to_float
+#define FROM_FLOAT half_from_float
+#include "ops/nn/relu_narrow.inc"
+
+#define SUFFIX(name) name##_bfloat16
+#define TO_FLOAT bfloat16_to_float
+#define FROM_FLOAT bfloat16_from_float
+#include "ops/nn/relu_narrow.inc"
+
 #define SOFTPLUS(suffix, DTYPE, type, wide, name)                                \
   LEAT_LOOP_FUNCTION name##_##suffix(const void* const inputs[], void* output, int64_t n) { \
     LEAT_ISA_NAME(leat_vector_math).softplus_##suffix(inputs[0], output, n);     \
@@ -88,6 +99,8 @@ LEAT_LOOP_FUNCTION softplus_bfloat16(const void* const inputs[], void* output, i
 }
 
 #define FLOATS(name) LEAT_LOOP_FLOATS(LEAT_LOOP_ENTRY, name)
+#define FLOATING(name) \
+  FLOATS(name) [LEAT_LOOP_TYPE_HALF] = name##_half, [LEAT_LOOP_TYPE_BFLOAT16] = name##_bfloat16
 
 extern const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops);
 const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops) = {.items = {
@@ -97,10 +110,10 @@ const leat_activation_loops_t LEAT_ISA_NAME(leat_activation_loops) = {.items = {
     [LEAT_ACTIVATION_RELU6_GRAD] = {FLOATS(relu6_grad)},
     [LEAT_ACTIVATION_LEAKY_RELU] = {FLOATS(leaky_relu)},
     [LEAT_ACTIVATION_LEAKY_RELU_GRAD] = {FLOATS(leaky_relu_grad)},
-    [LEAT_ACTIVATION_ELU] = {FLOATS(elu)},
-    [LEAT_ACTIVATION_ELU_GRAD] = {FLOATS(elu_grad)},
-    [LEAT_ACTIVATION_SELU] = {FLOATS(selu)},
-    [LEAT_ACTIVATION_SELU_GRAD] = {FLOATS(selu_grad)},
+    [LEAT_ACTIVATION_ELU] = {FLOATING(elu)},
+    [LEAT_ACTIVATION_ELU_GRAD] = {FLOATING(elu_grad)},
+    [LEAT_ACTIVATION_SELU] = {FLOATING(selu)},
+    [LEAT_ACTIVATION_SELU_GRAD] = {FLOATING(selu_grad)},
     [LEAT_ACTIVATION_SOFTPLUS] = {FLOATS(softplus) [LEAT_LOOP_TYPE_BFLOAT16] = softplus_bfloat16},
     [LEAT_ACTIVATION_SOFTPLUS_GRAD] = {FLOATS(softplus_grad)},
     [LEAT_ACTIVATION_SOFTSIGN] = {FLOATS(softsign)},
