@@ -270,11 +270,8 @@ class WhileTest(ControlFlowCase):
   def test_values_from_a_loop_stay_there(self):
     kept = []
     end = tf.while_loop(lambda i: i < 3, lambda i: kept.append(i + 1) or kept[0], [0])
-    with self.assertLogs(tf.get_logger(), 'INFO') as logged, self.assertRaisesRegex(
-        ValueError, "Cannot use 'while/add' as input to 'Add' because 'while/add' is in a while "
-        'loop. See info log for more details.$'):
+    with self.assertRaisesRegex(ValueError, 'is in a while loop'):
       tf.add(kept[0], 1)
-    self.assertIn("while context: 'while/while_context'", logged.output[0])
     with self.assertRaisesRegex(ValueError, 'not fetchable'):
       self.session.run(kept[0])
     self.assertEqual(self.run_(end), 3)

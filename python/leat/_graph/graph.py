@@ -535,20 +535,11 @@ def _operation_of(item):
   return conversion.convert(item, as_ref=True).op
 
 
-# That a tensor of a loop is used outside of it, and the contexts, which the log tells.
-_OF_LOOP = re.compile(r"(Cannot use '.*' as input to '.*' because .* in .*while loops?) \((.*)\)$")
-
-
 def _build_error(error):
   """What building raises: ValueError for what a program did wrong, as TensorFlow does."""
   from leat._graph import errors
   if error.args[0] == errors.INVALID_ARGUMENT or error.args[0] == errors.OUT_OF_RANGE:
-    of_loop = _OF_LOOP.match(error.args[1])
-    if not of_loop:
-      return ValueError(error.args[1])
-    from leat._platform import log
-    log.info('%s.\n\nwhile context: %s', *of_loop.groups())
-    return ValueError(of_loop.group(1) + '. See info log for more details.')
+    return ValueError(error.args[1])
   return errors.of_status(error)
 
 
