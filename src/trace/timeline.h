@@ -56,12 +56,15 @@ typedef struct leat_slice_s {
   int64_t begin_ns, end_ns;
   int64_t covered_ns;  // by the slices of the lane before this one
   uint32_t name;       // an index of the timeline's |names|
-  uint32_t by;         // the id of the thread that ended it, or held the lock; 0: not known
+  uint32_t by;  // the thread that ended it, held the lock or took the core, perhaps of another
+                // process; 0: not known
 } leat_slice_t;
 
 typedef struct leat_lane_s {
   leat_slice_t* slices;
-  int64_t* values;  // of the slices: what leat_span_kind_t says, times in nanoseconds
+  // Of the slices: what leat_span_kind_t says, times in nanoseconds, and of those off a core the
+  // leat_off_core_t alone.
+  int64_t* values;
   size_t count, capacity;
 } leat_lane_t;
 
