@@ -165,6 +165,7 @@ static uint32_t title_of(const leat_cpu_event_t* event) {
 static void put_off_core(switches_t* s, int64_t begin_ns, int64_t end_ns, uint32_t name,
                          int64_t value) {
   leat_span_chunk_t* chunk = s->writer->off_core;
+  LEAT_DCHECK(is_recording(s->writer));
   if (chunk && atomic_load_explicit(&chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
     keep_chunk(chunk);
     chunk = s->writer->off_core = NULL;
@@ -209,13 +210,16 @@ static void take_note(void* unused, const leat_cpu_event_t* event) {
   uint64_t found;
   if (!leat_word_map_get(&recorder.writer_of_id, event->thread, &found)) return;
   writer_t* writer = (writer_t*)(uintptr_t)found;
-  if (writer->notes && !leat_switch_notes_add(writer->notes, event)) ++recorder.current->lost;
+  if (writer->notes && !leat_switch_notes_add(writer->notes, event)) {
+    recorder.current->lost_switches += LEAT_SWITCH_NOTES;
+  }
 }
 
 // Reads the rings of the cores into notes, for what is read of the rings of threads next. Where
 // something is lost, all notes are forgotten: what is told must not depend on what is missing.
 static void read_cores(void) {
   if (!recorder.cores) return;
+  LEAT_DCHECK(recorder.current);
   recorder.until_ns = leat_clock_now_ns();
   const uint64_t lost =
       leat_cpu_switches_read(recorder.cores, recorder.until_ns, take_note, NULL);
@@ -224,14 +228,14 @@ static void read_cores(void) {
     if (lost) writer->notes->count = 0;
     leat_switch_notes_sort(writer->notes);
   }
-  recorder.current->lost += lost;
+  recorder.current->lost_switches += lost;
   leat_thread_titles_clear(&recorder.titles);
 }
 
 // Adds the switches of the writer's thread. |is_end|: the recording or the thread ends.
 static void add_switches(writer_t* writer, bool is_end) {
   switches_t s = {writer, leat_span_now(), leat_clock_now_ns(), 0};
-  recorder.current->lost += leat_thread_switches_read(
+  recorder.current->lost_switches += leat_thread_switches_read(
       writer->switches, recorder.cores ? recorder.until_ns : s.now_ns, is_end, add_switch, &s);
   if (writer->notes) leat_switch_notes_forget(writer->notes, s.told_ns);
   if (!is_end) return;

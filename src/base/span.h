@@ -196,6 +196,7 @@ typedef struct leat_recording_s {
   leat_span_edges_t* graphs;  // graph n is the one at n - 1
   uint32_t graph_count;
   uint64_t lost;             // spans that were dropped, for want of memory
+  uint64_t lost_switches;    // records of switches and wakings that were: rings were full
   // What ended before this time is not written to files.
   int64_t from;
   // The same two moments by both clocks.

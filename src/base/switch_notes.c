@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
+
 // The system reads its clock once for the ring of a thread and once for that of a core, one right
 // after the other. No thread leaves its core, comes back and leaves it again within that.
 #define SAME_SWITCH_NS 5000
@@ -24,9 +26,10 @@ void leat_switch_notes_sort(leat_switch_notes_t* notes) {
   if (notes->count) qsort(notes->items, notes->count, sizeof *notes->items, compare);
 }
 
-// The first note at |time_ns| or later.
+// The first note at |time_ns| or later. The notes are sorted.
 static uint32_t find(const leat_switch_notes_t* notes, int64_t time_ns) {
   uint32_t low = 0, high = notes->count;
+  LEAT_DCHECK(high < 2 || notes->items[0].time_ns <= notes->items[high - 1].time_ns);
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
     if (notes->items[middle].time_ns < time_ns) {

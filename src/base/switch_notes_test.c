@@ -440,8 +440,9 @@ static void record_without_rights(void) {
   is_right &= !leat_recording_start(1 << 20);
   mark();
   leat_clock_sleep_ns(20000000);
-  mark();
+  play_rounds(0);  // more switches than the thread's ring has room for
   is_right &= !leat_recording_stop(&recording) && recording;
+  is_right &= recording && (recording->lost_switches > 0) == are_told && recording->lost == 0;
   const leat_span_t* span = NULL;
   is_right &= recording && (count(recording, LEAT_OFF_CORE_ASLEEP, 0, &span) > 0) == are_told;
   is_right &= recording && count(recording, LEAT_OFF_CORE_READY, -1, NULL) == 0;

@@ -443,8 +443,9 @@ static leat_status_t write_chrome(writer_t* w) {
   leat_string_builder_print(w->out,
                             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRId64
                             ",\"args\":{\"name\":\"process %" PRId64 "\"}}\n],\"otherData\":"
-                            "{\"spans lost\":%" PRIu64 "}}\n",
-                            w->process, w->process, rows->recording->lost);
+                            "{\"spans lost\":%" PRIu64 ",\"switches lost\":%" PRIu64 "}}\n",
+                            w->process, w->process, rows->recording->lost,
+                            rows->recording->lost_switches);
   return leat_ok_status();
 }
 
