@@ -4,7 +4,7 @@
 import {button, choice, element, table} from './dom';
 import {Page, settings, writeLink} from './state';
 import {Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchSlice, fetchTrace, File, nameOf, Slice, Step, threadOf,
-        Trace, valueOf} from './timeline_data';
+        Trace, valueOf, whoOf} from './timeline_data';
 import {Place, TimelineView} from './timeline_view';
 import {countOf, formatBytes, formatNanoseconds} from './words';
 
@@ -230,12 +230,11 @@ export class Timeline implements Page {
 
   private fillSelection(trace: Trace): void {
     const [slice, ...around] = this.selected, name = trace.names[slice.name], kind = trace.kinds[name.kind] || 'slice';
-    const value = valueOf(kind, slice.value), own = trace.rows[slice.row].process;
-    const by = trace.rows.findIndex(row => slice.by && row.thread === slice.by && row.process === own);
+    const value = valueOf(kind, slice.value), who = whoOf(trace, slice);
     const pairs: [string, string | Node][] = [['Kind', kind], ['From', formatNanoseconds(slice.begin)], ['Time', formatNanoseconds(slice.end - slice.begin)],
       ['Thread', threadOf(trace, slice.row)]];
     if (value) pairs.push(value);
-    if (by >= 0) pairs.push([kind === 'lock' ? 'Held by' : 'Ended by', threadOf(trace, by)]);
+    if (who) pairs.push(who);
     pairs.push(['In all', `${countOf(name.count, 'slice')}, ${formatNanoseconds(name.total)}`]);
     if (around.length) pairs.push(['Within', element('span', {}, ...around.flatMap((a, i) => [i ? ', ' : '',
       button(nameOf(trace, a.name), () => void this.selectSlice(a.row, a.depth, a.slice), {class: 'link'})]))]);

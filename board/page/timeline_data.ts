@@ -86,6 +86,18 @@ export function nameOf(trace: Trace, name: number): string {
   return node ? `${op} ${node}` : op;
 }
 
+// Why a thread was off its core, and what its slice's |by| did.
+const OFF_CORE = ['it slept', 'another thread had the core', 'it was woken, and had no core yet'];
+
+// What the thread did that a slice names, and who it is: one of the process, or, for a time off a core, any program's.
+export function whoOf(trace: Trace, slice: Slice): [string, string] | null {
+  const {node, kind: number} = trace.names[slice.name], kind = trace.kinds[number], own = trace.rows[slice.row].process;
+  const row = trace.rows.findIndex(r => slice.by && r.thread === slice.by && r.process === own), isOff = kind === 'off core';
+  if (!slice.by || (row < 0 && !isOff)) return null;
+  const label = kind === 'lock' ? 'Held by' : !isOff ? 'Ended by' : slice.value === 1 ? 'Taken by' : 'Woken by';
+  return [label, row >= 0 ? threadOf(trace, row) : `${node || 'thread'} (${slice.by})`];
+}
+
 const isKernel = (kind: string) => kind === 'kernel' || kind === 'asynchronous kernel';
 
 // What the number of a slice says, as a label and a value; null where it says nothing.
@@ -95,15 +107,16 @@ export function valueOf(kind: string, value: number): [string, string] | null {
   if (kind === 'piece of a loop') return ['Items', String(value)];
   if (kind === 'task') return ['Queued', formatNanoseconds(value)];
   if (kind === 'memory') return ['Bytes', formatBytes(value)];
-  if (kind === 'off core') return ['Why', value ? 'another thread took the core' : 'it slept'];
+  if (kind === 'off core') return ['Why', OFF_CORE[value] || 'not known'];
   return null;
 }
 
 export function describe(trace: Trace, slices: Slice[]): string {
   const [slice, ...around] = slices, kind = trace.kinds[trace.names[slice.name].kind] || 'slice';
-  const value = valueOf(kind, slice.value), name = nameOf(trace, slice.name);
+  const value = valueOf(kind, slice.value), name = nameOf(trace, slice.name), who = kind === 'off core' ? whoOf(trace, slice) : null;
   return `${name}${name === kind ? '' : `, ${kind}`}, ${formatNanoseconds(slice.end - slice.begin)} from ` +
     `${formatNanoseconds(slice.begin)} on, of ${threadOf(trace, slice.row)}` + (value ? `; ${value[0].toLowerCase()}: ${value[1]}` : '') +
+    (who ? `; ${who[0].toLowerCase()}: ${who[1]}` : '') +
     (around.length ? `; in ${nameOf(trace, around[0].name)}` : '');
 }
 

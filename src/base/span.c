@@ -12,23 +12,35 @@
 // was published, and nobody reads that, or comes to the mutex and finds that there is no recording.
 //
 // A thread's chunk is freed when the thread ends; its spans go into the recording before that.
+//
+// When a thread was off its core is read from a ring of its own, now and then, and put into a chunk
+// besides. Where the process may know what happens on all cores, a thread (base/cpu_switches.h)
+// reads their rings whenever they fill and leaves a note with each writer whose thread something
+// happened to; the rings of the threads are read right after that, and the times off a core are
+// told with who took the core or woke the thread (base/switch_notes.h).
 #include "base/span.h"
 
 #include <string.h>
 
+#include "base/switch_notes.h"
 #include "base/thread.h"
 #include "base/thread_switches.h"
+#include "base/thread_titles.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(256) << 20)
 #define CHUNK_SPANS 4096u
 #define CHUNK_BYTES (sizeof(leat_span_chunk_t) + CHUNK_SPANS * sizeof(leat_span_t))
+#define MAX_TITLES 1024u  // in a recording; it may last while thousands of programs come and go
 
 // A thread that has recorded something.
 typedef struct writer_s {
   struct writer_s* next;
   uint32_t recording;  // that |chunk| belongs to
   leat_span_chunk_t* chunk;
+  int64_t id;                        // of the thread
   leat_thread_switches_t* switches;  // of the recording; NULL: they cannot be had
+  leat_span_chunk_t* off_core;       // of the recording, not full yet; NULL: there is none
+  leat_switch_notes_t* notes;        // NULL: nobody takes notes
 } writer_t;
 
 typedef struct recorder_s {
@@ -42,6 +54,11 @@ typedef struct recorder_s {
   uint64_t bytes, limit_bytes;
   size_t thread_capacity, name_capacity, graph_capacity;
   leat_string_map_t numbers;  // of names, by "name\ncategory"
+  leat_cpu_switches_t* cores;   // NULL: they cannot be had, or nothing is recorded
+  int64_t until_ns;              // up to where they were read
+  leat_word_map_t writer_of_id;  // writers, by the ids of their threads
+  leat_thread_titles_t titles;   // of the threads that took cores or woke others
+  uint32_t title_count;          // names of the recording that came of them
 } recorder_t;
 
 static recorder_t recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -99,11 +116,21 @@ static leat_status_t add_thread(uint32_t* out_thread) {
   return leat_ok_status();
 }
 
+static bool is_recording(const writer_t* writer) {
+  return writer->chunk && recorder.current && writer->recording == recorder.last_number;
+}
+
+// ---- Times off a core ---------------------------------------------------------------------------
+// All of this is done under the mutex.
+
+static leat_status_t add_name(leat_string_view_t name, leat_string_view_t category,
+                              uint32_t* out_number);
+
 // Times off a core that are being added to the recording.
 typedef struct switches_s {
-  uint32_t thread;
+  writer_t* writer;
   int64_t now, now_ns;
-  leat_span_chunk_t* chunk;  // the newest; NULL: none yet
+  int64_t told_ns;  // where the last one ended
 } switches_t;
 
 // |ns| by the clock of spans.
@@ -114,45 +141,140 @@ static int64_t time_of(const switches_t* s, int64_t ns) {
   return passed_ns > 0 ? s->now - (int64_t)((double)(s->now_ns - ns) / passed_ns * passed) : s->now;
 }
 
-// A leat_thread_switches_fn_t.
-static void add_switch(void* data, int64_t begin_ns, int64_t end_ns, bool was_preempted) {
-  switches_t* s = data;
-  if (!s->chunk || atomic_load_explicit(&s->chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
-    leat_status_t status = make_chunk(&s->chunk);
+// The number of |name| under |category|; 0 where there is no memory.
+static uint32_t number_of(leat_string_view_t name, leat_string_view_t category) {
+  uint32_t number = 0;
+  leat_status_free(add_name(name, category, &number));
+  return number;
+}
+
+// The number of what the thread that took a core, or woke another one, is called; 0: not known.
+static uint32_t title_of(const leat_cpu_event_t* event) {
+  const uint32_t before = recorder.current->name_count;
+  if (!event->other_thread || recorder.title_count >= MAX_TITLES) return 0;
+  const leat_string_view_t title =
+      leat_thread_titles_find(&recorder.titles, event->other_process, event->other_thread);
+  const uint32_t name =
+      title.size ? number_of(title, event->kind == LEAT_CPU_WAKING ? LEAT_SV("woken by")
+                                                                   : LEAT_SV("preempted by"))
+                 : 0;
+  recorder.title_count += recorder.current->name_count - before;
+  return name;
+}
+
+static void put_off_core(switches_t* s, int64_t begin_ns, int64_t end_ns, uint32_t name,
+                         int64_t value) {
+  leat_span_chunk_t* chunk = s->writer->off_core;
+  LEAT_DCHECK(is_recording(s->writer));
+  if (chunk && atomic_load_explicit(&chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
+    keep_chunk(chunk);
+    chunk = s->writer->off_core = NULL;
+  }
+  if (!chunk) {
+    leat_status_t status = make_chunk(&chunk);
     if (status) {
       leat_status_free(status);
-      s->chunk = NULL;
       ++recorder.current->lost;
       return;
     }
-    s->chunk->thread = s->thread;
-    atomic_store_explicit(&s->chunk->count, 0, memory_order_relaxed);
-    keep_chunk(s->chunk);
+    chunk->thread = s->writer->chunk->thread;
+    atomic_store_explicit(&chunk->count, 0, memory_order_relaxed);
+    s->writer->off_core = chunk;
   }
-  const uint32_t count = atomic_load_explicit(&s->chunk->count, memory_order_relaxed);
-  s->chunk->spans[count] = (leat_span_t){.begin = time_of(s, begin_ns),
-                                         .end = time_of(s, end_ns),
-                                         .kind = LEAT_SPAN_OFF_CORE,
-                                         .value = was_preempted};
-  atomic_store_explicit(&s->chunk->count, count + 1, memory_order_relaxed);
+  const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
+  chunk->spans[count] = (leat_span_t){.begin = time_of(s, begin_ns),
+                                      .end = time_of(s, end_ns),
+                                      .name = name,
+                                      .kind = LEAT_SPAN_OFF_CORE,
+                                      .value = value};
+  atomic_store_explicit(&chunk->count, count + 1, memory_order_relaxed);
+}
+
+// A leat_off_core_fn_t.
+static void add_off_core(void* data, const leat_off_core_piece_t* piece) {
+  switches_t* s = data;
+  const uint32_t name = piece->why == LEAT_OFF_CORE_READY
+                            ? number_of(LEAT_SV(""), LEAT_SV("ready for a core"))
+                            : piece->by ? title_of(piece->by) : 0;
+  put_off_core(s, piece->begin_ns, piece->end_ns, name,
+               leat_off_core_value(piece->why, piece->by ? piece->by->other_process : 0,
+                                   piece->by ? piece->by->other_thread : 0));
+}
+
+// A leat_thread_switches_fn_t.
+static void add_switch(void* data, int64_t begin_ns, int64_t end_ns, bool was_preempted) {
+  switches_t* s = data;
+  leat_switch_notes_tell(s->writer->notes, begin_ns, end_ns, was_preempted, add_off_core, s);
+  s->told_ns = end_ns;
+}
+
+// A leat_cpu_event_fn_t.
+static void take_note(void* unused, const leat_cpu_event_t* event) {
+  uint64_t found;
+  if (!leat_word_map_get(&recorder.writer_of_id, event->thread, &found)) return;
+  writer_t* writer = (writer_t*)(uintptr_t)found;
+  if (writer->notes && !leat_switch_notes_add(writer->notes, event)) {
+    recorder.current->lost_switches += LEAT_SWITCH_NOTES;
+  }
+}
+
+// Reads the rings of the cores into notes, for what is read of the rings of threads next. Where
+// something is lost, all notes are forgotten: what is told must not depend on what is missing.
+static void read_cores(void) {
+  if (!recorder.cores) return;
+  LEAT_DCHECK(recorder.current);
+  recorder.until_ns = leat_clock_now_ns();
+  const uint64_t lost =
+      leat_cpu_switches_read(recorder.cores, recorder.until_ns, take_note, NULL);
+  for (writer_t* writer = recorder.writers; writer; writer = writer->next) {
+    if (!writer->notes) continue;
+    if (lost) writer->notes->count = 0;
+    leat_switch_notes_sort(writer->notes);
+  }
+  recorder.current->lost_switches += lost;
+  leat_thread_titles_clear(&recorder.titles);
 }
 
 // Adds the switches of the writer's thread. |is_end|: the recording or the thread ends.
 static void add_switches(writer_t* writer, bool is_end) {
-  switches_t s = {writer->chunk->thread, leat_span_now(), leat_clock_now_ns(), NULL};
-  leat_thread_switches_read(writer->switches, is_end ? s.now_ns : 0, add_switch, &s);
+  switches_t s = {writer, leat_span_now(), leat_clock_now_ns(), 0};
+  recorder.current->lost_switches += leat_thread_switches_read(
+      writer->switches, recorder.cores ? recorder.until_ns : s.now_ns, is_end, add_switch, &s);
+  if (writer->notes) leat_switch_notes_forget(writer->notes, s.told_ns);
   if (!is_end) return;
   leat_thread_switches_end(writer->switches);
   writer->switches = NULL;
+  if (writer->off_core) keep_chunk(writer->off_core);
+  writer->off_core = NULL;
 }
 
-static bool is_recording(const writer_t* writer) {
-  return writer->chunk && recorder.current && writer->recording == recorder.last_number;
+// Prepares the writer, whose thread begins to be recorded. Without memory there are no notes.
+static void begin_switches(writer_t* writer) {
+  if (!writer->switches) writer->switches = leat_thread_switches_begin();
+  leat_allocator_free(leat_allocator_system(), writer->off_core);  // after a want of memory
+  writer->off_core = NULL;
+  if (recorder.cores && !writer->notes) {
+    leat_status_free(LEAT_ALLOCATE(leat_allocator_system(), 1, &writer->notes));
+  }
+  if (writer->notes) writer->notes->count = 0;
+  leat_status_free(leat_word_map_set(&recorder.writer_of_id, (uint64_t)writer->id,
+                                     (uint64_t)(uintptr_t)writer));
+}
+
+// A leat_cpu_switches_fn_t: reads all rings.
+static void read_rings(void) {
+  lock();
+  read_cores();
+  for (writer_t* writer = recorder.writers; writer && recorder.cores; writer = writer->next) {
+    if (is_recording(writer)) add_switches(writer, false);
+  }
+  unlock();
 }
 
 // The thread's spans become part of the recording, if it is the one under way.
 static void hand_in(writer_t* writer, bool is_end) {
   if (!is_recording(writer)) return;
+  read_cores();
   add_switches(writer, is_end);
   keep_chunk(writer->chunk);
   writer->chunk = NULL;
@@ -164,7 +286,8 @@ static leat_status_t renew_chunk(writer_t* writer) {
   uint32_t thread = 0;
   if (is_new_here) {
     LEAT_RETURN_IF_ERROR(add_thread(&thread));
-    if (!writer->switches) writer->switches = leat_thread_switches_begin();
+    writer->id = recorder.current->threads[thread].id;
+    begin_switches(writer);
   } else {
     thread = writer->chunk->thread;
     hand_in(writer, false);
@@ -181,13 +304,15 @@ static leat_status_t renew_chunk(writer_t* writer) {
 static void end_thread(void* pointer) {
   writer_t* writer = pointer;
   lock();
+  hand_in(writer, true);
   writer_t** link = &recorder.writers;
   while (*link != writer) link = &(*link)->next;
   *link = writer->next;
-  hand_in(writer, true);
+  leat_word_map_erase(&recorder.writer_of_id, (uint64_t)writer->id);
   unlock();
   writer_of_thread = NULL;
   leat_thread_switches_end(writer->switches);
+  leat_allocator_free(leat_allocator_system(), writer->notes);
   leat_allocator_free(leat_allocator_system(), writer->chunk);
   leat_allocator_free(leat_allocator_system(), writer);
 }
@@ -341,11 +466,18 @@ void leat_span_tell_graph(_Atomic(uint32_t)* told, const leat_span_graph_t* grap
 // ---- Recordings ---------------------------------------------------------------------------------
 
 // In a child of fork: nothing is recorded there, and it may begin a recording of its own. What its
-// parent had recorded stays in the child's memory; the rings of switches are not mapped there.
+// parent had recorded stays in the child's memory; the rings of switches are not mapped there, and
+// their reader is no thread of the child's.
 static void forget_parent(void) {
   atomic_store_explicit(&leat_span_recording, 0, memory_order_relaxed);
   recorder.current = NULL;
-  for (writer_t* writer = recorder.writers; writer; writer = writer->next) writer->switches = NULL;
+  leat_cpu_switches_forget(recorder.cores);
+  recorder.cores = NULL;
+  leat_word_map_clear(&recorder.writer_of_id);
+  for (writer_t* writer = recorder.writers; writer; writer = writer->next) {
+    writer->switches = NULL;
+    writer->off_core = NULL;
+  }
   unlock();
 }
 
@@ -357,6 +489,7 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   recorder.bytes = 0;
   recorder.limit_bytes = limit_bytes ? limit_bytes : DEFAULT_LIMIT_BYTES;
   recorder.thread_capacity = recorder.graph_capacity = 0;
+  recorder.title_count = 0;
   leat_string_map_initialize(leat_allocator_system(), &recorder.numbers);
   recording->begin_wall_ns = leat_clock_wall_ns();
   recording->begin_ns = leat_clock_now_ns();
@@ -385,6 +518,9 @@ leat_status_t leat_recording_start(uint64_t limit_bytes) {
   if (!recorder.survives_forks) {
     recorder.survives_forks = pthread_atfork(lock, unlock, forget_parent) == 0;
   }
+  if (!recorder.writer_of_id.allocator) {
+    leat_word_map_initialize(leat_allocator_system(), &recorder.writer_of_id);
+  }
   if (recorder.current) {
     status = leat_make_status(LEAT_FAILED_PRECONDITION,
                               "Starting a recording failed: one is under way, must be stopped "
@@ -392,6 +528,7 @@ leat_status_t leat_recording_start(uint64_t limit_bytes) {
   } else {
     recorder.name_capacity = name_capacity;
     begin(recording, limit_bytes);
+    recorder.cores = leat_cpu_switches_begin(read_rings);
   }
   unlock();
   if (status) leat_recording_free(recording);
@@ -418,6 +555,7 @@ static void end(leat_recording_t* recording) {
   recording->end = leat_span_now();
   recording->end_ns = leat_clock_now_ns();
   recorder.limit_bytes = UINT64_MAX;
+  read_cores();
   for (writer_t* writer = recorder.writers; writer; writer = writer->next) {
     leat_status_t status = copy_unfinished(writer);
     if (status) {
@@ -435,12 +573,17 @@ static leat_status_t stop(leat_recording_t* next, size_t name_capacity,
   lock();
   leat_recording_t* recording = *out_recording = recorder.current;
   const uint64_t limit_bytes = recorder.limit_bytes;
+  leat_cpu_switches_t* cores = NULL;
   if (recording) end(recording);
   if (recording && next) {
     recorder.name_capacity = name_capacity;
     begin(next, limit_bytes);
+  } else {
+    cores = recorder.cores;
+    recorder.cores = NULL;
   }
   unlock();
+  leat_cpu_switches_end(cores);  // its thread takes the mutex
   if (recording) return leat_ok_status();
   return leat_make_status(LEAT_FAILED_PRECONDITION,
                           "Stopping a recording failed: nothing is being recorded");
@@ -458,32 +601,4 @@ leat_status_t leat_recording_renew(leat_recording_t** out_recording) {
   leat_status_t status = stop(next, name_capacity, out_recording);
   if (status) leat_recording_free(next);
   return status;
-}
-
-void leat_recording_free(leat_recording_t* recording) {
-  leat_allocator_t* a = leat_allocator_system();
-  if (!recording) return;
-  while (recording->first) {
-    leat_span_chunk_t* chunk = recording->first;
-    recording->first = chunk->next;
-    leat_allocator_free(a, chunk);
-  }
-  for (uint32_t i = 1; i < recording->name_count; ++i) {
-    leat_allocator_free(a, (void*)recording->names[i].name.data);
-  }
-  for (uint32_t i = 0; i < recording->graph_count; ++i) {
-    leat_allocator_free(a, recording->graphs[i].first_producer);
-    leat_allocator_free(a, recording->graphs[i].producers);
-  }
-  leat_allocator_free(a, recording->graphs);
-  leat_allocator_free(a, recording->names);
-  leat_allocator_free(a, recording->threads);
-  leat_allocator_free(a, recording);
-}
-
-int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time) {
-  const double ticks = (double)(recording->end - recording->begin);
-  const double ns = (double)(recording->end_ns - recording->begin_ns);
-  if (ticks <= 0) return recording->begin_ns;
-  return recording->begin_ns + (int64_t)((double)(time - recording->begin) / ticks * ns);
 }

@@ -35,7 +35,7 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_LOCK,          // a thread waits for a mutex that another one holds; whose id, or 0
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
   LEAT_SPAN_FILE,          // a file is read, written or synced; how many bytes
-  LEAT_SPAN_OFF_CORE,      // the thread is on no core; 1: another thread took it, 0: it sleeps
+  LEAT_SPAN_OFF_CORE,      // the thread is on no core; a leat_off_core_value
   // Of what goes from one thread to another. The value is a number that both ends compute, the same
   // in all processes; SEND, RECEIVE and LAUNCH are moments.
   LEAT_SPAN_SEND,          // a Send leaves a value, which becomes a message; its number
@@ -57,6 +57,28 @@ static inline bool leat_span_kind_has_thread(uint32_t kind) {
 // Whether the value is the number of a message or of work on a stream.
 static inline bool leat_span_kind_is_link(uint32_t kind) {
   return kind >= LEAT_SPAN_SEND && kind < LEAT_SPAN_KINDS;
+}
+
+// Why a thread is on no core.
+typedef enum leat_off_core_e {
+  LEAT_OFF_CORE_ASLEEP,     // it sleeps
+  LEAT_OFF_CORE_PREEMPTED,  // another thread took its core
+  LEAT_OFF_CORE_READY,      // it was woken, and has no core yet
+} leat_off_core_t;
+// The reason, with the process and the thread that took the core or woke the thread, as the system
+// numbers them; 0: not known. The system gives numbers below 2^22.
+static inline int64_t leat_off_core_value(leat_off_core_t why, uint32_t process, uint32_t thread) {
+  return (int64_t)((uint64_t)(process & 0x3fffffff) << 32 |
+                   (uint64_t)(thread & 0x3fffffff) << 2 | (uint32_t)why);
+}
+static inline leat_off_core_t leat_off_core_why(int64_t value) {
+  return (leat_off_core_t)(value & 3);
+}
+static inline uint32_t leat_off_core_thread(int64_t value) {
+  return (uint32_t)value >> 2;
+}
+static inline uint32_t leat_off_core_process(int64_t value) {
+  return (uint32_t)((uint64_t)value >> 32);
 }
 
 // Times are of leat_span_now; leat_recording_ns makes nanoseconds of them.
@@ -188,6 +210,7 @@ typedef struct leat_recording_s {
   leat_span_edges_t* graphs;  // graph n is the one at n - 1
   uint32_t graph_count;
   uint64_t lost;             // spans that were dropped, for want of memory
+  uint64_t lost_switches;    // records of switches and wakings that were: rings were full
   // What ended before this time is not written to files.
   int64_t from;
   // The same two moments by both clocks.

@@ -299,7 +299,8 @@ static void sleep_is_off_core(void** state) {
   for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
     for (uint32_t i = 0; i < chunk->count; ++i) {
       const leat_span_t* span = &chunk->spans[i];
-      if (span->kind != LEAT_SPAN_OFF_CORE || span->value) continue;
+      if (span->kind != LEAT_SPAN_OFF_CORE) continue;
+      if (leat_off_core_why(span->value) != LEAT_OFF_CORE_ASLEEP) continue;
       is_within |= span->begin >= wait->begin && span->end <= wait->end &&
                    2 * (span->end - span->begin) > wait->end - wait->begin;
     }

@@ -38,5 +38,8 @@ void leat_thread_detach(leat_thread_t thread);
 int64_t leat_thread_id(void);
 // Tells that number, and the thread's name, cut to 15 bytes.
 void leat_thread_describe(int64_t* out_id, char out_name[16]);
+// The name of a thread of any process, by their numbers; empty where it is gone, or not to be
+// known. It reads a small file of the system's.
+void leat_thread_name_of(uint32_t process, uint32_t thread, char out_name[16]);
 
 #endif  // LEAT_BASE_THREAD_H_

@@ -17,11 +17,12 @@ leat_thread_switches_t* leat_thread_switches_begin(void);
 // gone on, and another one took the core; otherwise it had nothing to do.
 typedef void (*leat_thread_switches_fn_t)(void* data, int64_t begin_ns, int64_t end_ns,
                                           bool was_preempted);
-// Tells what has come since the last call, oldest first. A time that goes on still is told up to
-// |now_ns| where |now_ns| is not 0, and otherwise by a later call. From any thread, but one at a
-// time. NULL is allowed.
-void leat_thread_switches_read(leat_thread_switches_t* switches, int64_t now_ns,
-                               leat_thread_switches_fn_t fn, void* data);
+// Tells what has come since the last call and up to |until_ns|, which is now or has been, oldest
+// first. A time that goes on still is told by a later call, or, where |is_end|, up to |until_ns|.
+// Returns how many records the system has lost, since the ring was full; of the time in which it
+// was nothing is told. From any thread, but one at a time. NULL is allowed.
+uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t until_ns, bool is_end,
+                                   leat_thread_switches_fn_t fn, void* data);
 // Ends the watch; from any thread. NULL is allowed.
 void leat_thread_switches_end(leat_thread_switches_t* switches);
 

@@ -206,12 +206,14 @@ static leat_status_t add_entries(finder_t* finder, uint32_t step) {
   for (size_t i = 0; i < finder->piece_count;) {
     const leat_path_piece_t* longest = &pieces[i];
     int64_t total_ns = 0;
+    bool has_others = false;
     size_t end = i;
     for (; end < finder->piece_count && pieces[end].cause == pieces[i].cause &&
            pieces[end].name == pieces[i].name; ++end) {
       const int64_t length = pieces[end].end_ns - pieces[end].begin_ns;
       total_ns += length;
       if (length > longest->end_ns - longest->begin_ns) longest = &pieces[end];
+      has_others |= pieces[end].by != pieces[i].by;
     }
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), delays->entry_count + 1,
                                    &delays->entries, &finder->entry_capacity));
@@ -219,7 +221,8 @@ static leat_status_t add_entries(finder_t* finder, uint32_t step) {
         delays->steps[step].group, step,
         {.cause = longest->cause, .name = longest->name, .other = longest->other,
          .by = longest->by, .row = longest->row, .begin_ns = longest->begin_ns,
-         .end_ns = longest->end_ns, .total_ns = total_ns, .gain_ns = longest->most_ns}};
+         .end_ns = longest->end_ns, .total_ns = total_ns, .gain_ns = longest->most_ns,
+         .has_others = has_others}};
     i = end;
   }
   return leat_ok_status();
@@ -376,6 +379,7 @@ leat_status_t leat_delays_of_group(const leat_delays_t* delays, size_t group, le
     for (size_t i = first; i < end; ++i) {
       const leat_delay_t* one = &delays->entries[i].delay;
       delay->total_ns += one->total_ns;
+      delay->has_others |= one->has_others || one->by != delay->by;
       delay->gain_ns += LEAT_MIN(one->gain_ns, one->total_ns);
     }
     delay->total_ns /= steps;

@@ -55,8 +55,10 @@ typedef struct leat_path_piece_s {
   uint32_t row;     // of the timeline
   uint32_t cause;   // a leat_delay_cause_t
   uint32_t name;    // of the kernel, an index of the timeline's names, or LEAT_NO_NAME
-  uint32_t other;   // the name that is to blame: what other threads computed; or LEAT_NO_NAME
-  uint32_t by;      // the id of the thread that is to blame; 0: not known
+  // The name that is to blame: what other threads computed, or the time off a core whose name says
+  // who took the core or woke the thread; or LEAT_NO_NAME.
+  uint32_t other;
+  uint32_t by;  // the id of the thread that is to blame, perhaps of another process; 0: not known
 } leat_path_piece_t;
 
 typedef struct leat_step_s {
@@ -79,6 +81,7 @@ typedef struct leat_delay_s {
   int64_t total_ns;                      // of the pieces; of a group: a step's mean
   int64_t median_ns;                     // in the steps of the group
   int64_t gain_ns;                       // what the step would gain
+  bool has_others;                       // other threads than |by| are to blame for a part
 } leat_delay_t;
 
 typedef struct leat_delay_entry_s leat_delay_entry_t;

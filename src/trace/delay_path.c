@@ -5,6 +5,8 @@
 //   or was off its core                              the piece's beginning, on the same row
 //   it waited for another thread                     the walk goes to the row where a task, a piece
 //                                                    of a loop or an asynchronous kernel ended last
+//   it slept without a wait of the runtime's, and    what that thread did meanwhile is walked, and
+//   the recording says which thread woke it          the walk goes on where the sleep began
 //   it began a task                                  the walk goes to when the task was queued, and
 //                                                    to the thread that queued it
 //
@@ -55,6 +57,7 @@ typedef struct scope_s {
   const leat_slice_t* input;  // the asynchronous kernel that waits meanwhile; NULL: none
   const leat_slice_t* recv;   // the Recv that waits for a sender on the row; NULL: none
   const leat_slice_t* send;   // the kernel of the sender
+  const leat_row_state_t* sleeper;  // what a thread was in that |home| woke; NULL: none
   int64_t most_ns;
   int nesting;
 } scope_t;
@@ -100,7 +103,8 @@ static uint32_t cause_of(const leat_row_state_t* state, const scope_t* scope) {
       case LEAT_SPAN_MEMORY: return LEAT_DELAY_MEMORY;
       case LEAT_SPAN_FILE: return LEAT_DELAY_SYSTEM;
       case LEAT_SPAN_OFF_CORE:
-        if (state->blocked_value) return LEAT_DELAY_PREEMPTED;
+        if (state->blocked_value == LEAT_OFF_CORE_PREEMPTED) return LEAT_DELAY_PREEMPTED;
+        if (state->blocked_value == LEAT_OFF_CORE_READY) return LEAT_DELAY_WAKE;
         if (state->kernel) return LEAT_DELAY_SYSTEM;
         break;
       default: break;
@@ -114,14 +118,30 @@ static uint32_t cause_of(const leat_row_state_t* state, const scope_t* scope) {
   return state->kernel ? LEAT_DELAY_COMPUTE : LEAT_DELAY_RUNTIME;
 }
 
+// Tells who is to blame for what blocked a row: the slice of a time off a core has the name of the
+// thread that took the core or woke it.
+static void blame(const path_t* path, const leat_row_state_t* state, leat_path_piece_t* piece) {
+  if (!state->blocked) return;
+  piece->by = state->blocked->by;
+  if (state->blocked_kind == LEAT_SPAN_OFF_CORE &&
+      path->rows.timeline->names[state->blocked->name].node.size) {
+    piece->other = name_of(path, state->blocked);
+  }
+}
+
 // Adds the piece from |begin_ns| to |end_ns| of a row that was in |state|.
 static leat_status_t add_state(path_t* path, const scope_t* scope, uint32_t row,
                                const leat_row_state_t* state, int64_t begin_ns, int64_t end_ns) {
   leat_path_piece_t piece = {.begin_ns = begin_ns, .end_ns = end_ns, .most_ns = scope->most_ns,
                              .row = row, .cause = cause_of(state, scope),
                              .name = name_of(path, state->kernel), .other = LEAT_NO_NAME};
-  if (state->blocked) piece.by = state->blocked->by;
-  if (piece.cause == LEAT_DELAY_INPUT || piece.cause == LEAT_DELAY_INPUT_WORK) {
+  blame(path, state, &piece);
+  if (piece.cause == LEAT_DELAY_WAIT && scope->sleeper) {
+    // The recording does not show what the thread did that woke the other one.
+    piece.cause = cause_of(scope->sleeper, scope);
+    piece.name = name_of(path, scope->sleeper->kernel);
+    blame(path, scope->sleeper, &piece);
+  } else if (piece.cause == LEAT_DELAY_INPUT || piece.cause == LEAT_DELAY_INPUT_WORK) {
     piece.other = piece.name;
     piece.name = name_of(path, scope->input);
     piece.by = (uint32_t)path->rows.timeline->rows[row]->thread;
@@ -218,9 +238,10 @@ static leat_status_t walk_wait(path_t* path, scope_t* scope, const leat_row_stat
                                uint32_t* inout_row, int64_t* inout_ns, bool* out_found) {
   const int64_t from_ns = LEAT_MAX(state->blocked->begin_ns, scope->floor_ns);
   int64_t lead_ns;
-  const leat_arrival_t arrival =
-      leat_rows_arrival(&path->rows, scope->home, *inout_row, state->blocked, from_ns, *inout_ns,
-                        &lead_ns);
+  leat_slice_t wait = *state->blocked;
+  if (!wait.by) wait.by = leat_rows_waker(&path->rows, *inout_row, from_ns, *inout_ns);
+  const leat_arrival_t arrival = leat_rows_arrival(&path->rows, scope->home, *inout_row, &wait,
+                                                   from_ns, *inout_ns, &lead_ns);
   *out_found = arrival.end_ns > 0;
   if (!*out_found) return leat_ok_status();
   const leat_path_piece_t wake = {.begin_ns = arrival.end_ns, .end_ns = *inout_ns,
@@ -236,6 +257,29 @@ static leat_status_t walk_wait(path_t* path, scope_t* scope, const leat_row_stat
   }
   *inout_row = arrival.row;
   return walk_asynchronous(path, scope, arrival.asynchronous, inout_row, inout_ns);
+}
+
+// The row slept up to |*inout_ns|, in |state|, without a wait of the runtime's. If a thread of the
+// process woke it, what that did meanwhile is walked, and |*inout_ns| becomes the beginning of the
+// sleep.
+static leat_status_t walk_sleep(path_t* path, const scope_t* scope, const leat_row_state_t* state,
+                                uint32_t row, int64_t* inout_ns, bool* out_found) {
+  const int64_t end_ns = *inout_ns;
+  *out_found = false;
+  if (!state->blocked || state->blocked_kind != LEAT_SPAN_OFF_CORE || !state->blocked->by ||
+      state->blocked_value != LEAT_OFF_CORE_ASLEEP || state->blocked->end_ns > end_ns ||
+      scope->nesting == MAX_NESTING) {
+    return leat_ok_status();
+  }
+  scope_t inner = *scope;
+  inner.home = leat_rows_of_thread(&path->rows, row, state->blocked->by);
+  if (inner.home == UINT32_MAX) return leat_ok_status();
+  inner.floor_ns = LEAT_MAX(state->begin_ns, scope->floor_ns);
+  inner.sleeper = state;
+  ++inner.nesting;
+  *out_found = true;
+  *inout_ns = inner.floor_ns;
+  return walk(path, &inner, inner.home, end_ns);
 }
 
 static leat_status_t walk_queue(path_t* path, const scope_t* scope, const leat_row_state_t* state,
@@ -257,12 +301,12 @@ static leat_status_t add_readiness(path_t* path, const scope_t* outer, const lea
     const bool slept = state.blocked && (state.blocked_kind == LEAT_SPAN_WAIT ||
                                          state.blocked_kind == LEAT_SPAN_PARK);
     if (slept || (state.blocked && state.blocked_kind == LEAT_SPAN_OFF_CORE &&
-                  !state.blocked_value && !state.kernel)) {
+                  state.blocked_value == LEAT_OFF_CORE_ASLEEP && !state.kernel)) {
       piece.cause = LEAT_DELAY_WAKE;
       piece.name = LEAT_NO_NAME;
     } else if (state.blocked) {
       piece.cause = cause_of(&state, &scope);
-      piece.by = state.blocked->by;
+      blame(path, &state, &piece);
     } else if (state.kernel) {
       piece.cause = LEAT_DELAY_TURN;
       piece.other = name_of(path, kernel);
@@ -424,6 +468,8 @@ static leat_status_t walk(path_t* path, const scope_t* outer, uint32_t row, int6
     bool is_done = false;
     if (is_waiting(&state) && vain < MAX_VAIN_SWITCHES) {
       LEAT_RETURN_IF_ERROR(walk_wait(path, &scope, &state, &row, &now_ns, &is_done));
+    } else {
+      LEAT_RETURN_IF_ERROR(walk_sleep(path, &scope, &state, row, &now_ns, &is_done));
     }
     if (!is_done) {
       const int64_t begin_ns = LEAT_MAX(state.begin_ns, scope.floor_ns);

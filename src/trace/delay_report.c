@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "trace/delay.h"
+#include "trace/delay_rows.h"
 
 #define LINES 8  // of a list
 #define MAX_COUNTED 64  // threads
@@ -83,6 +84,22 @@ static void print_thread(const leat_timeline_t* timeline, uint32_t row, int64_t 
   }
 }
 
+// The thread that took a core or woke another one: "thread 7 (pool)" of the process of the delay's
+// row, and otherwise "ninja (4711)".
+static void print_other(const leat_delays_t* delays, const leat_delay_t* delay,
+                        leat_string_builder_t* out) {
+  const leat_timeline_t* timeline = delays->timeline;
+  const leat_delay_rows_t rows = {.timeline = timeline};
+  if (delay->by && delay->other != LEAT_NO_NAME &&
+      leat_rows_of_thread(&rows, delay->row, delay->by) == UINT32_MAX) {
+    leat_string_builder_print(out, "%.*s (%u)", LEAT_SV_ARG(timeline->names[delay->other].node),
+                              delay->by);
+  } else {
+    print_thread(timeline, delay->row, delay->by, out);
+  }
+  if (delay->by && delay->has_others) leat_string_builder_append(out, LEAT_SV(" and others"));
+}
+
 void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
                       leat_string_builder_t* out) {
   // What stands before and behind the time; the kernel comes first, unless a sentence says so.
@@ -95,11 +112,11 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
       [LEAT_DELAY_INPUT_WORK] = {"A kernel", " waited ", " for input, while "},
       [LEAT_DELAY_QUEUED] = {"A task", " was ready and queued for ", ""},
       [LEAT_DELAY_WAKE] = {"The step", " went on ", " after it could, when "},
-      [LEAT_DELAY_PREEMPTED] = {"The step", " lost its core to another thread for ", ""},
+      [LEAT_DELAY_PREEMPTED] = {"The step", " lost its core to ", ""},
       [LEAT_DELAY_LOCK] = {"The step", " waited ", " for a lock that "},
-      [LEAT_DELAY_SYSTEM] = {"The step", " slept ", " in the system, as for the disk"},
+      [LEAT_DELAY_SYSTEM] = {"The step", " slept ", " in the system"},
       [LEAT_DELAY_MEMORY] = {"The step", " waited ", " for memory from the system"},
-      [LEAT_DELAY_WAIT] = {"The step", " waited ", " for something that is not recorded"},
+      [LEAT_DELAY_WAIT] = {"The step", " waited ", ""},
       [LEAT_DELAY_TURN] = {"The step", " computed for ", " on the thread that "},
       [LEAT_DELAY_SENDER] = {"A kernel", " waited ", " for its value, the sender of which, "},
       [LEAT_DELAY_POSTED] = {"A kernel", " waited ", " for a message that lay with a task"},
@@ -108,6 +125,10 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
   const leat_timeline_t* timeline = delays->timeline;
   print_kernel(timeline, delay->name, kSentences[delay->cause].no_kernel, out);
   leat_string_builder_append(out, leat_string_view_from(kSentences[delay->cause].before));
+  if (delay->cause == LEAT_DELAY_PREEMPTED) {
+    print_other(delays, delay, out);
+    leat_string_builder_append(out, LEAT_SV(" for "));
+  }
   print_time(delay->total_ns, out);
   leat_string_builder_append(out, leat_string_view_from(kSentences[delay->cause].behind));
   switch (delay->cause) {
@@ -127,6 +148,18 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
     case LEAT_DELAY_WAKE:
       print_thread(timeline, delay->row, timeline->rows[delay->row]->thread, out);
       leat_string_builder_append(out, LEAT_SV(" had woken up"));
+      break;
+    case LEAT_DELAY_SYSTEM:
+    case LEAT_DELAY_WAIT:
+      if (delay->by) {
+        leat_string_builder_append(out, LEAT_SV(" until "));
+        print_other(delays, delay, out);
+        leat_string_builder_append(out, LEAT_SV(" woke it"));
+      } else if (delay->cause == LEAT_DELAY_SYSTEM) {
+        leat_string_builder_append(out, LEAT_SV(", as for the disk"));
+      } else {
+        leat_string_builder_append(out, LEAT_SV(" for something that is not recorded"));
+      }
       break;
     case LEAT_DELAY_QUEUED:
       leat_string_builder_append(out, LEAT_SV(", because the threads of the pool ran "));

@@ -184,6 +184,34 @@ leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, u
   return last;
 }
 
+uint32_t leat_rows_of_thread(const leat_delay_rows_t* rows, uint32_t row, uint32_t thread) {
+  for (uint32_t i = 0; i < rows->timeline->row_count; ++i) {
+    if (is_of_process(rows, row, i) && rows->timeline->rows[i]->thread == thread) return i;
+  }
+  return UINT32_MAX;
+}
+
+uint32_t leat_rows_waker(const leat_delay_rows_t* rows, uint32_t row, int64_t from_ns,
+                         int64_t to_ns) {
+  const leat_timeline_row_t* r = rows->timeline->rows[row];
+  int64_t last_ns = from_ns;
+  uint32_t waker = 0;
+  for (uint32_t i = 0; i < r->lane_count; ++i) {
+    // Behind the sleep there may be a time in which the thread was ready.
+    const leat_slice_t* slice = last_before(&r->lanes[i], to_ns);
+    for (int back = 0; back < 2 && slice; ++back) {
+      if (leat_rows_kind(rows, slice) == LEAT_SPAN_OFF_CORE && slice->by &&
+          slice->end_ns > last_ns && slice->end_ns <= to_ns &&
+          r->lanes[i].values[slice - r->lanes[i].slices] == LEAT_OFF_CORE_ASLEEP) {
+        last_ns = slice->end_ns;
+        waker = slice->by;
+      }
+      slice = slice > r->lanes[i].slices ? slice - 1 : NULL;
+    }
+  }
+  return waker && leat_rows_of_thread(rows, row, waker) != UINT32_MAX ? waker : 0;
+}
+
 // The row of a stream that ended its work, or a wait, last before |time_ns|; UINT32_MAX: none did.
 static uint32_t find_stream(const leat_delay_rows_t* rows, uint32_t row, int64_t time_ns) {
   uint32_t found = UINT32_MAX;

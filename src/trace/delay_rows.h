@@ -45,6 +45,12 @@ bool leat_rows_is_working(const leat_row_state_t* state);
 leat_arrival_t leat_rows_arrival(const leat_delay_rows_t* rows, uint32_t home, uint32_t row,
                                  const leat_slice_t* wait, int64_t from_ns, int64_t to_ns,
                                  int64_t* out_lead_ns);
+// The row of |thread| in the process of |row|; UINT32_MAX: the recording has none.
+uint32_t leat_rows_of_thread(const leat_delay_rows_t* rows, uint32_t row, uint32_t thread);
+// The thread of the process that woke the row last, after it had slept, between |from_ns| and
+// |to_ns|; 0: it is not known, or is of another process.
+uint32_t leat_rows_waker(const leat_delay_rows_t* rows, uint32_t row, int64_t from_ns,
+                         int64_t to_ns);
 // The row of who began or queued something at |time_ns|; |home| where that is not known.
 uint32_t leat_rows_starter(const leat_delay_rows_t* rows, uint32_t home, uint32_t row,
                            int64_t time_ns);

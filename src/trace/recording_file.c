@@ -100,7 +100,10 @@ typedef struct words_s {
   leat_string_view_t name, node, kind;
   const char* value_name;
   int64_t value;
-  int64_t by;  // the id of the thread that ended it or held the lock; 0: not known
+  int64_t by;  // the id of the thread that ended it, held the lock or took the core; 0: not known
+  // The process that this thread is of, if it is not the recorded one; 0: it is, or there is none.
+  // It is written before the value, since readers take the last number for that.
+  int64_t process;
   uint32_t graph, step;
 } words_t;
 
@@ -110,7 +113,7 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
       [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
       [LEAT_SPAN_FILE] = "bytes",
-      [LEAT_SPAN_OFF_CORE] = "preempted",
+      [LEAT_SPAN_OFF_CORE] = "why",
       [LEAT_SPAN_SEND] = "message",      [LEAT_SPAN_RECEIVE] = "message",
       [LEAT_SPAN_FETCH] = "message",     [LEAT_SPAN_ENCODE] = "message",
       [LEAT_SPAN_DECODE] = "message",    [LEAT_SPAN_LAUNCH] = "work",
@@ -119,9 +122,15 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
   const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
-  int64_t value = span->value, by = 0;
+  int64_t value = span->value, by = 0, process = 0;
   if (!leat_span_kind_has_thread(span->kind)) by = recording->threads[item->thread].id;
   if (span->kind == LEAT_SPAN_LOCK || span->kind == LEAT_SPAN_WAIT) by = value;
+  if (span->kind == LEAT_SPAN_OFF_CORE) {
+    value = leat_off_core_why(span->value);
+    by = leat_off_core_thread(span->value);
+    process = leat_off_core_process(span->value);
+    if (process == leat_host_process_id()) process = 0;
+  }
   if (span->kind == LEAT_SPAN_TASK) {
     value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
   }
@@ -131,6 +140,7 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
                    .value_name = kValues[span->kind],
                    .value = value,
                    .by = by,
+                   .process = process,
                    .graph = name.graph,
                    .step = span->step};
 }
@@ -215,7 +225,7 @@ static leat_status_t put_row(writer_t* w, uint32_t row) {
 static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   const words_t words = words_of(w->rows->recording, item);
   leat_string_view_t kind = words.kind;
-  leat_pb_debug_annotation_t notes[5];
+  leat_pb_debug_annotation_t notes[6];
   uint64_t flow = (uint64_t)item->span->value;
   const arrow_t arrow = arrow_of(item->span->kind);
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN,
@@ -229,6 +239,10 @@ static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   if (words.node.size) {
     notes[event.debug_annotations.count++] =
         (leat_pb_debug_annotation_t){.name = LEAT_SV("node"), .string_value = words.node};
+  }
+  if (words.process) {
+    notes[event.debug_annotations.count++] =
+        (leat_pb_debug_annotation_t){.name = LEAT_SV("process"), .int_value = words.process};
   }
   if (words.value_name) {
     notes[event.debug_annotations.count++] = (leat_pb_debug_annotation_t){
@@ -407,6 +421,10 @@ static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
     leat_json_append_string(w->out, words.node);
     comma = ",";
   }
+  if (words.process) {
+    leat_string_builder_print(w->out, "%s\"process\":%" PRId64, comma, words.process);
+    comma = ",";
+  }
   if (words.value_name) {
     leat_string_builder_print(w->out, "%s\"%s\":%" PRId64, comma, words.value_name, words.value);
     comma = ",";
@@ -431,8 +449,9 @@ static leat_status_t write_chrome(writer_t* w) {
   leat_string_builder_print(w->out,
                             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRId64
                             ",\"args\":{\"name\":\"process %" PRId64 "\"}}\n],\"otherData\":"
-                            "{\"spans lost\":%" PRIu64 "}}\n",
-                            w->process, w->process, rows->recording->lost);
+                            "{\"spans lost\":%" PRIu64 ",\"switches lost\":%" PRIu64 "}}\n",
+                            w->process, w->process, rows->recording->lost,
+                            rows->recording->lost_switches);
   return leat_ok_status();
 }
 

@@ -36,7 +36,8 @@ static leat_recording_t* make(void) {
   LEAT_EXPECT_OK(LEAT_ALLOCATE(leat_allocator_system(), 1, &recording));
   *recording = (leat_recording_t){.threads = threads, .thread_count = 2, .names = names,
                                   .name_count = 2, .begin = 5, .end = 105, .begin_ns = 1000,
-                                  .end_ns = 2000};  // 10 ns a tick
+                                  .end_ns = 2000,  // 10 ns a tick
+                                  .lost = 7, .lost_switches = 9};
   leat_span_chunk_t** behind = &recording->first;
   for (uint32_t i = 0; i < 2; ++i) {
     void* memory;
@@ -134,7 +135,7 @@ static void chrome_has_one_event_for_a_span(void** state) {
       "\"tid\":11,\"ts\":1.150,\"dur\":0.100,\"args\":{\"node\":\"layer/mul\",\"input bytes\":64}",
       "\"cat\":\"task\"", "\"args\":{\"queued ns\":50}", "\"name\":\"pool \\\"1\\\"\"",
       "asynchronous kernels 2", "\"input bytes\":4,\"by\":11",
-      "\"input bytes\":8,\"in step\":11259375}", "\"spans lost\":0"};
+      "\"input bytes\":8,\"in step\":11259375}", "\"spans lost\":7,\"switches lost\":9}}"};
   char* data;
   size_t size, events = 0;
   write_and_read("t.json", &data, &size);

@@ -56,12 +56,14 @@ typedef struct leat_slice_s {
   int64_t begin_ns, end_ns;
   int64_t covered_ns;  // by the slices of the lane before this one
   uint32_t name;       // an index of the timeline's |names|
-  uint32_t by;         // the id of the thread that ended it, or held the lock; 0: not known
+  uint32_t by;  // the thread that ended it, held the lock or took the core, perhaps of another
+                // process; 0: not known
 } leat_slice_t;
 
 // What a recording says of a slice besides its name.
 typedef struct leat_slice_facts_s {
-  int64_t value;  // what leat_span_kind_t says, times in nanoseconds
+  // What leat_span_kind_t says, times in nanoseconds; of those off a core the leat_off_core_t alone.
+  int64_t value;
   uint32_t by;    // as in leat_slice_t
   uint32_t step;  // leat_span_step of the step that it is a part of; 0: not known
 } leat_slice_facts_t;

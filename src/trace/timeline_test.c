@@ -99,6 +99,44 @@ static void a_slice_may_outlive_the_one_around_it(void** state) {
   leat_timeline_free(timeline);
 }
 
+// Both formats have who took a core, and the process that it is of where that is another one; the
+// number of the process is not taken for the reason.
+static void who_took_a_core_is_read(void** state) {
+  static const char* const kPaths[] = {"taken.perfetto-trace", "taken.json"};
+  for (int i = 0; i < 2; ++i) {
+    test_recording_t r;
+    char* text;
+    size_t size;
+    test_recording_initialize(&r);
+    test_add_thread(&r, "main");
+    const uint32_t ninja = test_add_name(&r, "ninja", "preempted by");
+    test_add_span(&r, 0, 2000, 3000, LEAT_SPAN_OFF_CORE, ninja,
+                  leat_off_core_value(LEAT_OFF_CORE_PREEMPTED, 4194301, 4194302));
+    test_add_span(&r, 0, 4000, 5000, LEAT_SPAN_OFF_CORE, 0,
+                  leat_off_core_value(LEAT_OFF_CORE_READY, 0, 0));
+    leat_timeline_t* timeline = test_recording_read_back(&r, kPaths[i]);
+    test_recording_deinitialize(&r);
+    const leat_lane_t* lane = &timeline->rows[0]->lanes[0];
+    const leat_slice_name_t* name = &timeline->names[lane->slices[0].name];
+    assert_int_equal(lane->count, 2);
+    assert_int_equal(name->kind, LEAT_SPAN_OFF_CORE);
+    assert_true(leat_string_view_equals(name->op, "preempted by"));
+    assert_true(leat_string_view_equals(name->node, "ninja"));
+    assert_int_equal(lane->slices[0].by, 4194302);
+    assert_int_equal(lane->values[0], LEAT_OFF_CORE_PREEMPTED);
+    assert_int_equal(lane->slices[1].by, 0);
+    assert_int_equal(lane->values[1], LEAT_OFF_CORE_READY);
+    leat_timeline_free(timeline);
+    if (i == 0) continue;
+    LEAT_EXPECT_OK(leat_file_read_all(leat_file_system_posix(), kPaths[i],
+                                      leat_allocator_system(), &text, &size));
+    assert_non_null(strstr(text, "\"node\":\"ninja\",\"process\":4194301,\"why\":1,"
+                                 "\"by\":4194302}"));
+    assert_non_null(strstr(text, "\"args\":{\"why\":2}"));
+    leat_allocator_free(leat_allocator_system(), text);
+  }
+}
+
 // A file that ends anywhere gives what is whole, or is told to be no trace; nothing else.
 static void a_file_may_end_anywhere(void** state) {
   test_recording_t recording;
@@ -447,6 +485,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_written_is_read),
       cmocka_unit_test(a_slice_may_outlive_the_one_around_it),
+      cmocka_unit_test(who_took_a_core_is_read),
       cmocka_unit_test(a_file_may_end_anywhere),
       cmocka_unit_test(both_formats_give_the_same),
       cmocka_unit_test(other_json_is_put_into_order),

@@ -313,7 +313,7 @@ class PageTest(page_case.PageCase):
   def test_timeline_is_drawn_and_walked(self):
     self.open('timeline')
     canvas = '.timeline-canvas'
-    self.wait_text('.timeline .sentence', '4021 slices on 4 rows')
+    self.wait_text('.timeline .sentence', '4022 slices on 4 rows')
     self.page.wait(self.has_ink(canvas))
     # The search shows a kernel; from there the arrow keys go to those beside and around it.
     self.focus('#timeline-search')
@@ -337,6 +337,19 @@ class PageTest(page_case.PageCase):
     self.page.press('Escape')
     self.assertEqual(self.text('.timeline .reading'), '')
     self.assertIsNone(self.page.evaluate('window.broken'))
+
+  def test_timeline_tells_who_took_a_core(self):
+    self.open('timeline')
+    self.wait_text('.timeline .sentence', '3 steps are alike')
+    self.focus('#timeline-search')
+    self.page.press(*'ninja')
+    self.wait_text('.timeline [role=status]', '1 found')
+    self.click('.timeline .found button')
+    self.wait_text('.details h3', 'preempted by ninja')
+    self.wait_text('.details dl', 'another thread had the core')
+    self.wait_text('.details dl', 'Taken byninja (4711)')
+    self.wait_text('.timeline .reading', 'preempted by ninja, off core, 90 µs from 21.1 ms on, of '
+                   'feeder (101); why: another thread had the core; taken by: ninja (4711)')
 
   def test_timeline_follows_the_mouse(self):
     self.open('timeline')

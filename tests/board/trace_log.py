@@ -32,7 +32,8 @@ def span(uuid, begin_us, end_us, category, op='', node='', value=0, by=0, within
 
 def write_recording(path):
   """Three steps of a caller. In the second its dequeue waits 3 ms for a feeder, which decodes. A
-  kernel's name is markup, and between two steps there are 4,000 kernels of 400 ns."""
+  kernel's name is markup, and between two steps there are 4,000 kernels of 400 ns. Behind the last
+  step the feeder loses its core to another program."""
   steps, feeds, dequeues = b'', b'', b''
   for i, wait in enumerate((100, 3100, 100)):
     at = i * 10000
@@ -44,6 +45,7 @@ def write_recording(path):
     feeds += span(2, at - 100, at + wait + 10, 'step', value=100 + i, within=decode)
     dequeues += span(3, at + 10, at + 10 + wait, 'asynchronous kernel', 'QueueDequeueV2', 'next',
                      by=FEEDER)
+  feeds += span(2, 21000, 21090, 'off core', 'preempted by', 'ninja', 1, 4711)
   short = b''.join(span(4, 5000 + i, 5000.4 + i, 'kernel', 'Add', 'short') for i in range(4000))
   with open(path, 'wb') as f:
     f.write(row(1, MAIN, 'main') + steps + row(2, FEEDER, 'feeder') + feeds +

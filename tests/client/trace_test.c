@@ -1,12 +1,23 @@
 // leat/trace.h: a program records its own steps. What a recording holds and how it is written is
 // tested further down (base/span_test.c, trace/recording_file_test.c); here the kernels of a real
-// session must come into the file, each run of each, and those of steps outside must not.
+// session must come into the file, each run of each, and those of steps outside must not; and,
+// where the process may know it, the program that took the core of a step.
+#define _GNU_SOURCE
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "client/model_kit.h"
 #include "base/test.h"
 #include "base/thread.h"
+#include "client/model_kit.h"
 #include "leat/trace.h"
 #include "scratch.h"
 #include "trace/timeline.h"
@@ -14,6 +25,7 @@
 #define STEPS 5
 #define THREADS 3
 #define STEPS_OF_THREAD 50
+#define MOST_BUSY_SECONDS 10
 
 static void steps_are_in_the_file(void** state) {
   const double values[] = {1, 2, 3};
@@ -114,12 +126,95 @@ static void calls_out_of_order_are_refused(void** state) {
   kit_expect(kit.status, TF_OK);
 }
 
+static void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  assert_int_equal(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+// Whether the system lets this process watch all that happens on |core|.
+static bool may_watch(int core) {
+  struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                       .size = sizeof attributes,
+                                       .config = PERF_COUNT_SW_DUMMY,
+                                       .exclude_kernel = 1};
+  const int file = (int)syscall(SYS_perf_event_open, &attributes, -1, core, -1, 0);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
+
+// A process that computes on |core| until it is killed.
+static pid_t start_neighbour(int core) {
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "neighbour");
+  pin(core);
+  for (;;) {
+  }
+}
+
+// Whether a line of the file has |expected|; the writer gives each event one.
+static bool has_line(const char* path, const char* expected) {
+  char line[4096];
+  bool is_there = false;
+  FILE* file = fopen(path, "r");
+  assert_non_null(file);
+  while (!is_there && fgets(line, sizeof line, file)) is_there = strstr(line, expected) != NULL;
+  fclose(file);
+  return is_there;
+}
+
+// Records steps for about 50 ms of the processor's time, again and again until |expected| is in the
+// file, or the time is over.
+static bool record_until(TF_Output output, const char* expected) {
+  const time_t until = time(NULL) + MOST_BUSY_SECONDS;
+  bool is_there = false;
+  while (!is_there && time(NULL) < until) {
+    double found[3];
+    leat_trace_start(0, kit.status);
+    kit_expect(kit.status, TF_OK);
+    const clock_t begin = clock();
+    while (clock() - begin < CLOCKS_PER_SEC / 20) model_kit_read(output, found, 3);
+    leat_trace_stop("taken.json", kit.status);
+    kit_expect(kit.status, TF_OK);
+    is_there = has_line("taken.json", expected);
+  }
+  return is_there;
+}
+
+// Root sees who takes the core of a step; a process without rights only that somebody does.
+static void who_took_the_core_of_a_step_is_in_the_file(void** state) {
+  const double values[] = {1, 2, 3};
+  TF_Output output = leat_softmax(kit.scope, model_kit_variable("v", TF_FLOAT, 3, values));
+  cpu_set_t before;
+  char expected[160];
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  const int core = sched_getcpu();
+  if (!may_watch(core)) {
+    print_message("the cores may not be watched here\n");
+    skip();
+  }
+  const pid_t neighbour = start_neighbour(core);
+  pin(core);
+  snprintf(expected, sizeof expected,
+           "\"node\":\"neighbour\",\"process\":%d,\"why\":1,\"by\":%d}", neighbour, neighbour);
+  const bool is_there = record_until(output, expected);
+  kill(neighbour, SIGKILL);
+  assert_int_equal(waitpid(neighbour, NULL, 0), neighbour);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+  assert_true(is_there);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(steps_are_in_the_file),
       TEST(kernels_tell_their_step),
       TEST(calls_out_of_order_are_refused),
+      TEST(who_took_the_core_of_a_step_is_in_the_file),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

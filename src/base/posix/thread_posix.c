@@ -1,9 +1,11 @@
 // Threads start with all signals blocked: the mask is inherited, so it is set around the start.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,4 +69,19 @@ void leat_thread_describe(int64_t* out_id, char out_name[NAME_LIMIT]) {
 #if defined(__linux__)
   pthread_getname_np(pthread_self(), out_name, NAME_LIMIT);
 #endif
+}
+
+void leat_thread_name_of(uint32_t process, uint32_t thread, char out_name[NAME_LIMIT]) {
+  ssize_t size = 0;
+#if defined(__linux__)
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%u/task/%u/comm", process, thread);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    size = read(file, out_name, NAME_LIMIT - 1);
+    close(file);
+  }
+#endif
+  out_name[size > 0 ? size : 0] = 0;
+  out_name[strcspn(out_name, "\n")] = 0;
 }

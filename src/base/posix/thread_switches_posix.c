@@ -1,8 +1,12 @@
 // Linux: an event that counts nothing and records the switches of its thread. The ring is a page
 // with two positions, which only grow, and 16 pages of records behind it. The system advances the
 // head; this side the tail, so that the system may write there again. A record may begin at the end
-// of the ring and go on at its beginning, but a switch's 32 bytes divide the ring's size; other
-// records (that some were lost) are passed over by their size.
+// of the ring and go on at its beginning, so each is copied out.
+//
+// When the ring is full the system drops records, and says how many in a record of its own, but
+// only before the next one that it can write. A time off the core must not go on over such a gap,
+// in which the thread may have come back and left again: it is forgotten. A ring that is nearly
+// full when it is read counts as one that has lost something too.
 #define _GNU_SOURCE
 #include "base/thread_switches.h"
 
@@ -17,6 +21,7 @@
 #include <unistd.h>
 
 #define RING_PAGES 16u
+#define MAX_RECORD_BYTES 64u
 
 struct leat_thread_switches_s {
   int file;
@@ -26,12 +31,20 @@ struct leat_thread_switches_s {
   bool was_preempted;
 };
 
-// A record of a switch: the fields that |sample_type| asks for, in their order.
-typedef struct switch_record_s {
+// A record: of a switch it has the fields that |sample_type| asks for, in their order.
+typedef union record_s {
   struct perf_event_header header;
-  uint32_t process, thread;
-  uint64_t time_ns;
-} switch_record_t;
+  struct {
+    struct perf_event_header header;
+    uint32_t process, thread;
+    uint64_t time_ns;
+  } switched;
+  struct {
+    struct perf_event_header header;
+    uint64_t id, count;
+  } lost;
+  uint8_t bytes[MAX_RECORD_BYTES];
+} record_t;
 
 static int open_event(void) {
   struct perf_event_attr attributes;
@@ -68,40 +81,63 @@ leat_thread_switches_t* leat_thread_switches_begin(void) {
   return switches;
 }
 
-// One record: the thread leaves a core, or comes back to one.
-static void take(leat_thread_switches_t* switches, const switch_record_t* record,
+// One record: the thread leaves a core, or comes back to one, or records were lost.
+static void take(leat_thread_switches_t* switches, const record_t* record,
                  leat_thread_switches_fn_t fn, void* data) {
+  const uint16_t misc = record->header.misc;
+  const int64_t time_ns = (int64_t)record->switched.time_ns;
+  if (record->header.type == PERF_RECORD_LOST) switches->left_ns = 0;
   if (record->header.type != PERF_RECORD_SWITCH) return;
-  if (record->header.misc & PERF_RECORD_MISC_SWITCH_OUT) {
-    switches->left_ns = (int64_t)record->time_ns;
-    switches->was_preempted = record->header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+  if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
+    switches->left_ns = time_ns;
+    switches->was_preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
   } else if (switches->left_ns) {
-    fn(data, switches->left_ns, (int64_t)record->time_ns, switches->was_preempted);
+    fn(data, switches->left_ns, time_ns, switches->was_preempted);
     switches->left_ns = 0;
   }
 }
 
-void leat_thread_switches_read(leat_thread_switches_t* switches, int64_t now_ns,
-                               leat_thread_switches_fn_t fn, void* data) {
-  if (!switches) return;
-  const char* ring = (const char*)switches->page + switches->page_bytes;
+// Copies |size| bytes at |position| of the ring, which may go on at its beginning.
+static void copy_out(const leat_thread_switches_t* switches, uint64_t position, void* out,
+                     size_t size) {
+  const uint8_t* ring = (const uint8_t*)switches->page + switches->page_bytes;
   const size_t ring_bytes = RING_PAGES * switches->page_bytes;
+  const size_t at = (size_t)(position % ring_bytes);
+  const size_t first = size < ring_bytes - at ? size : ring_bytes - at;
+  memcpy(out, ring + at, first);
+  memcpy((uint8_t*)out + first, ring, size - first);
+}
+
+uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t until_ns, bool is_end,
+                                   leat_thread_switches_fn_t fn, void* data) {
+  if (!switches) return 0;
   const uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
-  uint64_t tail = switches->page->data_tail;
+  uint64_t tail = switches->page->data_tail, lost = 0;
+  const bool is_full = RING_PAGES * switches->page_bytes - (head - tail) < MAX_RECORD_BYTES;
+  record_t record;
   while (tail < head) {
-    const size_t at = (size_t)(tail % ring_bytes);
-    const struct perf_event_header* header = (const void*)(ring + at);
-    if (header->size < sizeof *header) break;  // never written by the system
-    if (header->size >= sizeof(switch_record_t) && at + header->size <= ring_bytes) {
-      take(switches, (const switch_record_t*)header, fn, data);
+    copy_out(switches, tail, &record.header, sizeof record.header);
+    const size_t size = record.header.size;
+    if (size < sizeof record.header) {  // never written by the system
+      tail = head;
+      break;
     }
-    tail += header->size;
+    copy_out(switches, tail, &record, size < sizeof record ? size : sizeof record);
+    if (record.header.type == PERF_RECORD_SWITCH &&
+        (int64_t)record.switched.time_ns > until_ns) {
+      break;
+    }
+    if (record.header.type == PERF_RECORD_LOST) lost += record.lost.count;
+    take(switches, &record, fn, data);
+    tail += size;
   }
-  __atomic_store_n(&switches->page->data_tail, head, __ATOMIC_RELEASE);
-  if (now_ns && switches->left_ns) {
-    fn(data, switches->left_ns, now_ns, switches->was_preempted);
+  __atomic_store_n(&switches->page->data_tail, tail, __ATOMIC_RELEASE);
+  if (is_full) switches->left_ns = 0;
+  if (is_end && switches->left_ns) {
+    fn(data, switches->left_ns, until_ns, switches->was_preempted);
     switches->left_ns = 0;
   }
+  return lost ? lost : is_full;
 }
 
 void leat_thread_switches_end(leat_thread_switches_t* switches) {
@@ -114,8 +150,10 @@ void leat_thread_switches_end(leat_thread_switches_t* switches) {
 #else
 
 leat_thread_switches_t* leat_thread_switches_begin(void) { return NULL; }
-void leat_thread_switches_read(leat_thread_switches_t* switches, int64_t now_ns,
-                               leat_thread_switches_fn_t fn, void* data) {}
+uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t until_ns, bool is_end,
+                                   leat_thread_switches_fn_t fn, void* data) {
+  return 0;
+}
 void leat_thread_switches_end(leat_thread_switches_t* switches) {}
 
 #endif
