@@ -183,6 +183,24 @@ class FetchTest(unittest.TestCase):
       session.run(y, {x: [1, 2]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
       self.assertTrue(metadata.step_stats.dev_stats)
 
+  def test_step_statistics_have_constants(self):
+    """As TensorFlow's have, also what folding made; it takes no time."""
+    with tf.device('/cpu:0'):
+      x = tf.placeholder(tf.float32, [2])
+      folded = tf.add(tf.constant(2.0, name='two'), tf.constant(3.0, name='three'), name='five')
+      y = x * tf.constant([1.0, 2.0], name='pair') + folded
+    with tf.Session() as session:
+      metadata = tf.RunMetadata()
+      session.run(y, {x: [1, 2]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+    found = {n.node_name: n for d in metadata.step_stats.dev_stats for n in d.node_stats}
+    self.assertNotIn('two', found)
+    for name, size in (('five/_folded', 4), ('pair', 8)):
+      stats = found[name]
+      self.assertEqual(stats.timeline_label, name + ' = Const()')
+      self.assertEqual((stats.op_end_rel_nanos, len(stats.output)), (0, 1))
+      tensor = stats.output[0].tensor_description
+      self.assertEqual(tensor.allocation_description.requested_bytes, size)
+
   def test_threads_run_while_a_step_waits(self):
     queue = tf.FIFOQueue(1, tf.float32, [[]])
     take, put = queue.dequeue(), queue.enqueue(5.0)

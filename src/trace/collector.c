@@ -79,7 +79,8 @@ static void link_event(leat_device_events_t* events, leat_node_event_t* event) {
 // never seen in part.
 static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t device,
                          leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
-                         const leat_tensor_t* outputs, int output_count, size_t stride_bytes) {
+                         int64_t end_ns, const leat_tensor_t* outputs, int output_count,
+                         size_t stride_bytes) {
   leat_device_events_t* events;
   LEAT_RETURN_IF_ERROR(find_device(collector, device, &events));
   leat_node_event_t* event;
@@ -88,7 +89,7 @@ static leat_status_t add(leat_step_collector_t* collector, leat_string_view_t de
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&collector->arena, op, &event->op));
   LEAT_RETURN_IF_ERROR(note_outputs(collector, outputs, output_count, stride_bytes, event));
   event->start_ns = start_ns;
-  event->end_ns = leat_step_collector_now();
+  event->end_ns = end_ns;
   event->thread = thread_number();
   link_event(events, event);
   return leat_ok_status();
@@ -98,9 +99,19 @@ void leat_step_collector_add(leat_step_collector_t* collector, leat_string_view_
                              leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
                              const leat_tensor_t* outputs, int output_count,
                              size_t stride_bytes) {
+  const int64_t end_ns = leat_step_collector_now();
   leat_mutex_lock(&collector->mutex);
   leat_status_free(
-      add(collector, device, node, op, start_ns, outputs, output_count, stride_bytes));
+      add(collector, device, node, op, start_ns, end_ns, outputs, output_count, stride_bytes));
+  leat_mutex_unlock(&collector->mutex);
+}
+
+void leat_step_collector_add_constant(leat_step_collector_t* collector, leat_string_view_t device,
+                                      leat_string_view_t node, leat_string_view_t op,
+                                      const leat_tensor_t* value) {
+  const int64_t now_ns = leat_step_collector_now();
+  leat_mutex_lock(&collector->mutex);
+  leat_status_free(add(collector, device, node, op, now_ns, now_ns, value, 1, sizeof *value));
   leat_mutex_unlock(&collector->mutex);
 }
 

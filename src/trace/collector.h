@@ -16,7 +16,7 @@
 #include "base/sync.h"
 #include "tensor/tensor.h"
 
-// A node that has run. Everything it points to lies in the collector's arena.
+// A node that has run, or a constant. Everything it points to lies in the collector's arena.
 typedef struct leat_node_event_s {
   struct leat_node_event_s* next;
   leat_string_view_t node, op;  // in the collector's arena
@@ -58,6 +58,11 @@ int64_t leat_step_collector_now(void);
 void leat_step_collector_add(leat_step_collector_t* collector, leat_string_view_t device,
                              leat_string_view_t node, leat_string_view_t op, int64_t start_ns,
                              const leat_tensor_t* outputs, int output_count, size_t stride_bytes);
+
+// Adds an event without length for a constant, whose value was there before the step.
+void leat_step_collector_add_constant(leat_step_collector_t* collector, leat_string_view_t device,
+                                      leat_string_view_t node, leat_string_view_t op,
+                                      const leat_tensor_t* value);
 
 // Adds the events that another process has collected for its part of the step. Those for which
 // there is no memory, and what is not valid of them, are left out.

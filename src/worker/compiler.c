@@ -22,10 +22,6 @@
 // A record that takes longer is worth being handed to another thread.
 #define EXPENSIVE_NS INT64_C(20000)
 
-static bool is_constant(const leat_node_t* node) {
-  return (node->op->flags & LEAT_OP_CONSTANT) && node->control_count == 0;
-}
-
 static bool is_argument(const leat_node_t* node) { return node->op->flags & LEAT_OP_ARGUMENT; }
 
 // ---- References ---------------------------------------------------------------------------------
@@ -75,12 +71,12 @@ static leat_status_t number_constants(leat_plan_compiler_t* c) {
   leat_plan_t* plan = c->plan;
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     const leat_node_t* node = &c->graph->nodes[i];
-    if (is_constant(node)) c->first_slot[i] = plan->constant_count++;
+    if (leat_plan_has_constant(node)) c->first_slot[i] = plan->constant_count++;
   }
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, plan->constant_count + 1, &plan->constants));
   for (size_t i = 0; i < c->graph->node_count; ++i) {
     const leat_node_t* node = &c->graph->nodes[i];
-    if (!is_constant(node)) continue;
+    if (!leat_plan_has_constant(node)) continue;
     const leat_tensor_t* constant = leat_node_constant(node);
     if (!constant || constant->dtype != node->output_types[0]) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
@@ -103,7 +99,7 @@ static leat_status_t number_records(leat_plan_compiler_t* c) {
     int32_t index = c->order[i];
     const leat_node_t* node = &c->graph->nodes[index];
     c->record_of[index] = -1;
-    if (is_constant(node)) continue;
+    if (leat_plan_has_constant(node)) continue;
     LEAT_DCHECK(c->frames.outputs_in[index] >= 0 && c->frames.outputs_in[index] < c->frames.count);
     uint32_t* frame_slots = &c->frame_slots[c->frames.outputs_in[index]];
     c->first_slot[index] = *frame_slots;
@@ -292,7 +288,7 @@ static leat_status_t number_fetches(leat_plan_compiler_t* c) {
     uint32_t slot = c->first_slot[fetch.node] + (uint32_t)fetch.index;
     plan->fetches[i] = fetch;
     plan->fetch_slots[i] = slot;
-    plan->fetch_moves[i] = !is_constant(node);
+    plan->fetch_moves[i] = !leat_plan_has_constant(node);
     if (last_fetch[slot]) plan->fetch_moves[last_fetch[slot] - 1] = false;
     last_fetch[slot] = (uint32_t)i + 1;
   }

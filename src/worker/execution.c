@@ -31,6 +31,18 @@ static void kernel_ended(leat_step_listener_t* self, const leat_kernel_t* kernel
   }
 }
 
+// Constants run nowhere, but a reader of the step's statistics expects each node that had a part in
+// it, as TensorFlow tells them.
+static LEAT_COLD void tell_constants(const leat_execution_t* e) {
+  const leat_graph_t* graph = e->plan->graph;
+  for (size_t i = 0; i < graph->node_count && e->plan->constant_count; ++i) {
+    const leat_node_t* node = &graph->nodes[i];
+    if (!leat_plan_has_constant(node)) continue;
+    leat_step_collector_add_constant(e->services.collector, e->plan->device->name, node->name,
+                                     node->op->name, leat_node_constant(node));
+  }
+}
+
 // ---- The beginning ------------------------------------------------------------------------------
 
 static void set_feeds(leat_execution_t* e) {
@@ -57,6 +69,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
           atomic_load_explicit(&leat_span_recording, memory_order_relaxed)) {
     leat_plan_tell(e->plan);
   }
+  if (LEAT_UNLIKELY(e->services.collector != NULL)) tell_constants(e);
   set_feeds(e);
   const leat_float_mode_t before = leat_float_mode_enter();
   if (LEAT_LIKELY(e->plan->executor == LEAT_EXECUTOR_SEQUENCE)) {

@@ -179,6 +179,12 @@ typedef struct leat_plan_s {
   _Atomic(uint32_t) told;    // the number of the last recording that knows the plan's edges
 } leat_plan_t;
 
+// Whether a node of a plan's graph is one of its constants: its value is in its slot before a step
+// begins. A constant that waits for a control edge is a record.
+static inline bool leat_plan_has_constant(const leat_node_t* node) {
+  return (node->op->flags & LEAT_OP_CONSTANT) && node->control_count == 0;
+}
+
 typedef struct leat_plan_instance_s leat_plan_instance_t;
 // What a running step owns: the values of its slots. When the step has ended, only the constants
 // are in it again, and it serves another step.

@@ -7,6 +7,7 @@
 // lie on the ps alone. What TensorFlow's programs make of the answer is tested by the oracle.
 #include "capi/stage_kit.h"
 #include "cluster/cluster_scene.h"
+#include "formats/generated/step_stats.h"
 #include "tensorflow/c/c_api.h"
 
 #define SECOND_CPU "/job:worker/replica:0/task:0/device:CPU:1"
@@ -54,7 +55,7 @@ static TF_Output add_constant(const char* name, const char* device, float value)
   return (TF_Output){operation, 0};
 }
 
-// last = square(x * (2 + 3) / 2) + 1.
+// last = square(x * (2 + 3) / 2) + 10 + 1.
 static void build(void) {
   const TF_Output none = {0};
   TF_OperationDescription* description = TF_NewOperation(client.graph, "Placeholder", "x");
@@ -66,7 +67,8 @@ static void build(void) {
   TF_Output scaled = add("Mul", "scaled", CLUSTER_WORKER_CPU, client.x, five);
   TF_Output halved = add("Mul", "halved", SECOND, scaled, add_constant("half", "", 0.5f));
   TF_Output squared = add("Square", "squared", PS, halved, none);
-  client.last = add("AddV2", "last", CLUSTER_WORKER_CPU, squared, add_constant("one", "", 1));
+  TF_Output shifted = add("AddV2", "shifted", PS, squared, add_constant("ten", PS, 10));
+  client.last = add("AddV2", "last", CLUSTER_WORKER_CPU, shifted, add_constant("one", "", 1));
   add("Neg", "unneeded", "", squared, none);
   // A target that needs nothing of the master's task.
   description = TF_NewOperation(client.graph, "VarHandleOp", "handle");
@@ -121,7 +123,7 @@ static void run(const char* options, const TF_Operation* target) {
   TF_SessionRun(client.session, &asked, &client.x, &fed, target ? 0 : 1, &client.last, &fetched,
                 target ? 0 : 1, &target, target ? 1 : 0, client.encoded, client.status);
   expect_ok();
-  if (fetched) assert_true(*(float*)TF_TensorData(fetched) == 57.25f);
+  if (fetched) assert_true(*(float*)TF_TensorData(fetched) == 67.25f);
   TF_DeleteTensor(fed);
   TF_DeleteTensor(fetched);
   stage_kit_read(client.encoded, &client.arena, &client.metadata);
@@ -163,6 +165,20 @@ static void expect_story(void) {
   assert_true(leat_string_view_equals(metadata->placement->placer, "simple"));
 }
 
+static const leat_pb_node_exec_stats_t* find_statistics(const char* device, const char* node) {
+  assert_non_null(client.metadata.step_stats);
+  const leat_pb_device_step_stats_list_t* devices = &client.metadata.step_stats->dev_stats;
+  for (size_t d = 0; d < devices->count; ++d) {
+    if (!leat_string_view_equals(devices->items[d].device, device)) continue;
+    for (size_t i = 0; i < devices->items[d].node_stats.count; ++i) {
+      const leat_pb_node_exec_stats_t* stats = &devices->items[d].node_stats.items[i];
+      if (leat_string_view_equals(stats->node_name, node)) return stats;
+    }
+  }
+  fail_msg("there are no statistics of '%s' on %s", node, device);
+  return NULL;
+}
+
 static void stages_come_from_the_master(void** state) {
   open_session(NULL);
   for (int is_traced = 0; is_traced < 2; ++is_traced) {
@@ -194,6 +210,28 @@ static void a_step_may_lie_elsewhere(void** state) {
   }
 }
 
+// Constants run nowhere, but the statistics tell them, those that folding made too, on the devices
+// of their readers; they take no time.
+static void statistics_have_constants(void** state) {
+  static const struct {
+    const char *node, *device;
+  } kWanted[] = {{"five/_folded", CLUSTER_WORKER_CPU}, {"half", SECOND_CPU},
+                 {"one", CLUSTER_WORKER_CPU}, {"ten", CLUSTER_PS_CPU}};
+  open_session(NULL);
+  run(kTraced, NULL);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kWanted); ++i) {
+    const leat_pb_node_exec_stats_t* found =
+        find_statistics(kWanted[i].device, kWanted[i].node);
+    assert_int_equal(found->op_end_rel_nanos, 0);
+    assert_true(found->all_start_nanos > 0);
+    assert_int_equal(found->output.count, 1);
+    const leat_pb_tensor_description_t* value = found->output.items[0].tensor_description;
+    assert_int_equal(value->dtype, TF_FLOAT);
+    assert_int_equal(value->allocation_description->requested_bytes, sizeof(float));
+    assert_true(leat_string_view_ends_with(found->timeline_label, LEAT_SV(" = Const()")));
+  }
+}
+
 // What nobody asks for is neither made nor sent.
 static void steps_are_silent_unless_asked(void** state) {
   static const char kStatistics[] = {1 << 3, 3, 0};
@@ -211,6 +249,7 @@ int main(void) {
       TEST(stages_come_from_the_master),
       TEST(sessions_that_measure_tell_too),
       TEST(a_step_may_lie_elsewhere),
+      TEST(statistics_have_constants),
       TEST(steps_are_silent_unless_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,9 +59,8 @@ def by_tensorflow(graph, init, train, config):
 
 
 def nodes_by_device(metadata, graph):
-  """Nodes of the graph that ran: not those that the runtime adds, nor constants, which are part of
-  Leat's plan."""
-  there = {op.name for op in graph.get_operations() if op.type != 'Const'}
+  """Nodes of the graph that ran, and its constants: not those that the runtime adds."""
+  there = {op.name for op in graph.get_operations()}
   return {d.device: {s.node_name.split(':')[0] for s in d.node_stats} & there
           for d in metadata.step_stats.dev_stats}
 
