@@ -65,15 +65,21 @@ static const activation_t kActivations[] = {
     {"GeluExact", false, LEAT_ACTIVATION_GELU_EXACT},
 };
 
-// Sets the activation |name|; false when there is no such one.
+static leat_elementwise_loop_t loop_of(const activation_t* a, int dtype) {
+  const leat_loop_type_t type = leat_loop_type(dtype);
+  return a->is_unary ? LEAT_ISA_SELECT(leat_unary_loops)->items[a->index][type]
+                     : LEAT_ISA_SELECT(leat_activation_loops)->items[a->index][type];
+}
+
+// Sets the activation |name|; false when there is no such one. Where the type has a loop of its
+// own, the op runs that one, and so must the epilogue.
 static bool set_activation(leat_epilogue_t* epilogue, leat_string_view_t name) {
-  const leat_loop_type_t type = leat_loop_type(leat_wide_type(epilogue->dtype));
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kActivations); ++i) {
     const activation_t* a = &kActivations[i];
     if (!leat_string_view_equals(name, a->name)) continue;
-    epilogue->activation = a->is_unary
-                               ? LEAT_ISA_SELECT(leat_unary_loops)->items[a->index][type]
-                               : LEAT_ISA_SELECT(leat_activation_loops)->items[a->index][type];
+    epilogue->activation = loop_of(a, epilogue->dtype);
+    epilogue->activates_narrow = epilogue->activation && leat_is_narrow(epilogue->dtype);
+    if (!epilogue->activation) epilogue->activation = loop_of(a, leat_wide_type(epilogue->dtype));
     epilogue->takes_alpha = !a->is_unary && a->index == LEAT_ACTIVATION_LEAKY_RELU;
     return epilogue->activation != NULL;
   }
@@ -261,6 +267,16 @@ static void apply_first(const leat_epilogue_run_t* run, void* x, int64_t rows, i
   }
 }
 
+// The same for an activation whose loop takes the narrow type.
+static void apply_narrow_activation(const leat_epilogue_t* epilogue, float* x, int64_t n) {
+  uint16_t narrow[PIECE];
+  const void* const inputs[] = {narrow};
+  LEAT_DCHECK(n <= PIECE && !epilogue->takes_alpha);
+  leat_narrow_elements(epilogue->dtype, x, narrow, n);
+  (void)epilogue->activation(inputs, narrow, n);
+  leat_widen_elements(epilogue->dtype, narrow, x, n);
+}
+
 static void apply_activation(const leat_epilogue_t* epilogue, void* x, int64_t n) {
   union {
     float f32[PIECE];
@@ -297,7 +313,9 @@ static void apply_piece(const leat_epilogue_run_t* run, void* x, const void* add
     (void)epilogue->addition(inputs, x, n);
     round_piece(epilogue, x, n);
   }
-  if (epilogue->activation) {
+  if (epilogue->activates_narrow) {
+    apply_narrow_activation(epilogue, x, n);
+  } else if (epilogue->activation) {
     apply_activation(epilogue, x, n);
     round_piece(epilogue, x, n);
   }

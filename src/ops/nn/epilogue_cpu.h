@@ -32,7 +32,8 @@ typedef struct leat_epilogue_s {
   // subtracts in reverse has the tensor as its first operand.
   leat_elementwise_loop_t addition;
   bool is_reverse;
-  leat_elementwise_loop_t activation;  // over the type that is computed in; NULL: there is none
+  leat_elementwise_loop_t activation;  // NULL: there is none
+  bool activates_narrow;               // it takes half or bfloat16, not what is computed in
   bool takes_alpha;                    // |activation| has |alpha| as its second operand
   float alpha, epsilon;
   int arg_count;  // the arguments that the list needs
