@@ -204,6 +204,9 @@ static void experiments_are_shown(void** state) {
   ask("/data/plugin/hparams/experiment", "request=%7B%7D");
   scene_expect("What *this* is");
   scene_expect("\"displayName\":\"rate\"");
+  // By name, as TensorBoard has them.
+  const char *big = strstr(scene.body, "\"big\""), *lr = strstr(scene.body, "\"lr\"");
+  assert_true(big && lr && big < lr);
   scene_expect("\"minValue\":0.5");
   scene_expect("\"maxValue\":2.0");
   scene_expect("[\"sgd\",\"adam\"]");
