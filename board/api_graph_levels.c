@@ -9,13 +9,14 @@
 //    "levels": [{"item": 0, "path": "", "width": w, "height": h, "boxes": [box, ...],
 //                "links": [link, ...]}, ...]}
 //   box:  [item, kind, x, y, width, height, nodes, structure, device (-1: several), aside, open,
-//          entering, leaving, label, op, nanoseconds, bytes, changes, values]
+//          entering, leaving, label, op, nanoseconds, bytes, changes, values, fused]
 //   link: [from, to (indices of boxes), edges, of which control, shape of the first tensor,
 //          [x, y, x, y, ...] (empty: an end stands aside)]
-// Lists without names are a fifth of the bytes. The last four of a box stand there as far as the
+// Lists without names are a fifth of the bytes. The last five of a box stand there as far as the
 // request asks for them, and are 0 where it does not: what a recorded step says, whose tag "steps"
-// is; with "stage" [came, gone, other, moved], numbers of nodes; and with "values", which names a
-// dump (board/dump_store.h), [outputs, elements that are NaN or infinite, the greatest magnitude].
+// is; with "stage" [came, gone, other, moved], numbers of nodes; with "values", which names a dump
+// (board/dump_store.h), [outputs, elements that are NaN or infinite, the greatest magnitude]; and
+// with "fused" how many nodes in it a fusion of the optimizer made.
 // The kinds are those of board/graph_tree.h.
 #include "board/api_graph.h"
 #include "board/graph_level.h"
@@ -95,15 +96,43 @@ typedef struct extras_s {
   const board_graph_steps_t* steps;
   const uint32_t (*changes)[BOARD_CHANGES];
   const board_graph_values_t* values;
+  const uint32_t* fused;
 } extras_t;
+
+// Whether a fusion made |node| of several: its op says so, or the last part of its name, which is
+// "_fused" or, where that was taken, begins so.
+static bool is_fused(const leat_pb_node_def_t* node) {
+  size_t slash = leat_string_view_find_last(node->name, '/');
+  leat_string_view_t last =
+      slash < node->name.size ? leat_string_view_from_index(node->name, slash + 1) : node->name;
+  return leat_string_view_starts_with(node->op, LEAT_SV("_Fused")) ||
+         leat_string_view_starts_with(last, LEAT_SV("_fused"));
+}
+
+// Counts fused nodes by item, where the request asks for them; NULL where not. A scope's count is
+// the sum of what is in it; parents come before their children.
+static leat_status_t count_fused(const board_request_t* request, const board_graph_t* graph,
+                                 uint32_t** out_fused) {
+  leat_string_view_t asked;
+  *out_fused = NULL;
+  if (!board_query_get(&request->query, "fused", &asked)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(request->arena, graph->item_count, out_fused));
+  for (size_t i = graph->item_count; i-- > 1;) {
+    const board_graph_item_t* item = &graph->items[i];
+    LEAT_DCHECK(item->parent < i);
+    if (item->node && is_fused(item->node)) ++(*out_fused)[i];
+    (*out_fused)[item->parent] += (*out_fused)[i];
+  }
+  return leat_ok_status();
+}
 
 static void print_extras(const extras_t* extras, uint32_t item, leat_string_builder_t* out) {
   const board_graph_steps_t* steps = extras->steps;
-  if (!steps && !extras->changes && !extras->values) return;
+  if (!steps && !extras->changes && !extras->values && !extras->fused) return;
   leat_string_builder_print(out, ",%llu,%llu",
                             steps ? (unsigned long long)steps->time_ns[item] : 0,
                             steps ? (unsigned long long)steps->bytes[item] : 0);
-  if (!extras->changes && !extras->values) return;
+  if (!extras->changes && !extras->values && !extras->fused) return;
   if (extras->changes) {
     const uint32_t* n = extras->changes[item];
     leat_string_builder_print(out, ",[%u,%u,%u,%u]", n[BOARD_CHANGE_CAME], n[BOARD_CHANGE_GONE],
@@ -111,11 +140,16 @@ static void print_extras(const extras_t* extras, uint32_t item, leat_string_buil
   } else {
     leat_string_builder_append(out, LEAT_SV(",0"));
   }
-  if (!extras->values) return;
-  const board_item_values_t* value = &extras->values->items[item];
-  leat_string_builder_print(out, ",[%u,%llu,", value->outputs, (unsigned long long)value->bad);
-  board_json_float(out, value->most);
-  leat_string_builder_append_char(out, ']');
+  if (!extras->values && !extras->fused) return;
+  if (extras->values) {
+    const board_item_values_t* value = &extras->values->items[item];
+    leat_string_builder_print(out, ",[%u,%llu,", value->outputs, (unsigned long long)value->bad);
+    board_json_float(out, value->most);
+    leat_string_builder_append_char(out, ']');
+  } else {
+    leat_string_builder_append(out, LEAT_SV(",0"));
+  }
+  if (extras->fused) leat_string_builder_print(out, ",%u", extras->fused[item]);
 }
 
 static void print_box(const board_graph_t* graph, const board_level_box_t* box,
@@ -212,15 +246,17 @@ static leat_status_t print_levels(board_api_t* api, const board_request_t* reque
   const board_graph_t* graph = &stored->graph;
   board_graph_steps_t storage, *steps;
   board_graph_values_t* values;
+  uint32_t* fused;
   board_level_t* levels;
   leat_string_view_t selected;
   size_t count = 0;
   find_named(request, graph, open, &open_count);
   LEAT_RETURN_IF_ERROR(read_steps(api, request, graph, &storage, &steps));
   LEAT_RETURN_IF_ERROR(board_graph_values_of(api, request, graph, &values));
+  LEAT_RETURN_IF_ERROR(count_fused(request, graph, &fused));
   LEAT_RETURN_IF_ERROR(
       board_levels_make(graph, open, open_count, request->arena, &levels, &count));
-  const extras_t extras = {steps, (const uint32_t(*)[BOARD_CHANGES])stored->changes, values};
+  const extras_t extras = {steps, (const uint32_t(*)[BOARD_CHANGES])stored->changes, values, fused};
   leat_string_builder_print(out, "{\"nodes\":%u,\"edges\":%zu,\"missing\":%zu,",
                             graph->items[0].node_count, graph->edge_count, graph->missing_inputs);
   if (board_query_get(&request->query, "selected", &selected)) {

@@ -120,6 +120,11 @@ static void what_the_devices_ran_is_a_graph(void** state) {
   assert_int_equal(scene_ask("/data/leat/graph/item", "run=.&tag=step1&placed=1&name=layer/fused"),
                    200);
   scene_expect("\"device\":\"/gpu:0\"");
+  assert_int_equal(scene_ask(levels, "run=.&tag=step1&placed=1&open=1&fused=1"), 200);
+  scene_expect("\"fused\",\"_FusedMatMul\",0,0,0,0,1]");
+  scene_expect("\"layer\",\"\",0,0,0,0,1]");
+  assert_int_equal(scene_ask(levels, "run=.&open=1&fused=1"), 200);
+  scene_expect("\"w\",\"VariableV2\",0,0,0,0,0]");
   assert_int_equal(scene_ask(levels, "run=.&tag=step2&placed=1"), 404);
   assert_int_equal(scene_ask(levels, "run=.&placed=1"), 200);  // without a tag, the run's graph
   scene_expect("{\"nodes\":3,");

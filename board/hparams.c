@@ -240,8 +240,7 @@ static leat_status_t gather_entry(gathering_t* all, const leat_pb_hparam_entry_t
 }
 
 static int compare_infos(const void* a, const void* b) {
-  const leat_pb_hparam_info_t* x = &((const gathered_t*)a)->info;
-  const leat_pb_hparam_info_t* y = &((const gathered_t*)b)->info;
+  const leat_pb_hparam_info_t *x = a, *y = b;
   if (x->differs != y->differs) return x->differs ? -1 : 1;
   return leat_string_view_compare(x->name, y->name);
 }
@@ -284,7 +283,6 @@ static leat_status_t make_infos(gathering_t* all, const board_hparams_t* hparams
   for (size_t i = 0; i < found.count; ++i) {
     LEAT_RETURN_IF_ERROR(finish_info(all->arena, &found.items[i]));
   }
-  if (found.count) qsort(found.items, found.count, sizeof *found.items, compare_infos);
   LEAT_RETURN_IF_ERROR(LEAT_NEW(all->arena, found.count + 1, &out_infos->items));
   for (size_t i = 0; i < found.count; ++i) out_infos->items[i] = found.items[i].info;
   out_infos->count = found.count;
@@ -316,18 +314,36 @@ static leat_status_t make_metrics(const board_hparams_t* hparams, leat_arena_t* 
   return leat_ok_status();
 }
 
+// Copies |infos| in the order in which TensorBoard answers, also of an experiment that a program
+// wrote: those that differ first, then by name.
+static leat_status_t sort_infos(const leat_pb_hparam_info_list_t* infos, leat_arena_t* arena,
+                                leat_pb_hparam_info_list_t* out_infos) {
+  size_t count = infos->count;
+  leat_pb_hparam_info_t* sorted;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count + 1, &sorted));
+  if (count) {
+    memcpy(sorted, infos->items, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_infos);
+  }
+  *out_infos = (leat_pb_hparam_info_list_t){sorted, count};
+  return leat_ok_status();
+}
+
 leat_status_t board_hparams_experiment(const board_hparams_t* hparams, leat_arena_t* arena,
                                        leat_pb_hparam_experiment_t* out_experiment) {
   gathering_t all = {.arena = arena};
   *out_experiment = (leat_pb_hparam_experiment_t){0};
   if (hparams->experiment) {
     *out_experiment = *hparams->experiment;
-    return leat_ok_status();
+    return sort_infos(&hparams->experiment->hparam_infos, arena, &out_experiment->hparam_infos);
   }
   leat_string_map_initialize(leat_allocator_system(), &all.by_name);
   leat_string_map_initialize(leat_allocator_system(), &all.seen);
   leat_status_t status = make_infos(&all, hparams, &out_experiment->hparam_infos);
   leat_string_map_deinitialize(&all.by_name);
   leat_string_map_deinitialize(&all.seen);
+  if (!status) {
+    status = sort_infos(&out_experiment->hparam_infos, arena, &out_experiment->hparam_infos);
+  }
   return status ? status : make_metrics(hparams, arena, &out_experiment->metric_infos);
 }

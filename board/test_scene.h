@@ -19,7 +19,7 @@ static struct {
 } scene;
 
 // Makes |events| the file of the run |run|, which is "." or a directory of one level.
-static void scene_write(const char* run, const leat_pb_event_t* events, size_t count) {
+static inline void scene_write(const char* run, const leat_pb_event_t* events, size_t count) {
   leat_string_builder_t bytes, event_bytes, path;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_string_builder_initialize(leat_allocator_system(), &event_bytes);

@@ -13,6 +13,11 @@ const HELP = 'Arrow down follows an output, arrow up an input, left and right go
   'Enter opens or closes, Escape goes to the scope around. Plus and minus zoom, 0 shows all. Where stages are ' +
   'shown, the brackets go from one to the next, and N and P to what has changed.';
 const MANY_CHANGES = 200;
+// What a colour means that no list beside the drawing tells.
+const COLOUR_SENTENCES: Record<string, string> = {
+  op: 'Nodes of one op, which stands below each, have one colour.',
+  fused: 'Nodes that the optimizer fused of several have a colour and the sign ⧉; scopes tell how many they hold.',
+};
 
 export class Graph implements Page {
   name = 'graphs';
@@ -195,7 +200,8 @@ export class Graph implements Page {
     const tags = this.steps.get(this.source()?.run) || [];
     if (!tags.includes(settings.graph.steps)) settings.graph.steps = '';
     const colours: [string, string][] = [['structure', 'Same structure'], ['device', 'Device'],
-                                         ['kind', 'Kind']];
+                                         ['kind', 'Kind'], ['op', 'Op']];
+    if (this.source()?.placed) colours.push(['fused', 'Fused or not']);
     if (settings.graph.steps) colours.push(['time', 'Time'], ['memory', 'Memory']);
     if (this.stage()) colours.push(['change', 'What changed']);
     if (!this.dumps.includes(settings.graph.values)) settings.graph.values = '';
@@ -224,6 +230,7 @@ export class Graph implements Page {
         settings.graph.colour = value;
         writeLink();
         this.draw();
+        this.reading.textContent = COLOUR_SENTENCES[value] || '';
       }),
       button('Show all', () => this.view.fit()),
       button('Close all', () => {

@@ -26,6 +26,7 @@ export interface Box {
   bytes: number;
   changes: number[] | null;  // how many nodes the stage has changed, in the order of CHANGES
   values: Values | null;     // of a dump
+  fused: number;  // nodes in it that a fusion made, in graphs that the optimizer has seen
   level: Level;
 }
 
@@ -87,7 +88,7 @@ export function parseDrawing(data: any): Drawing {
         item: b[0], kind: b[1], x: x + b[2], y: y + b[3], width: b[4], height: b[5], nodes: b[6],
         structure: b[7], device: b[8], isAside: !!b[9], isOpen: !!b[10], entering: b[11],
         leaving: b[12], label: b[13], op: b[14], time: b[15] || 0, bytes: b[16] || 0, changes: b[17] || null,
-        values: b[18] ? {outputs: b[18][0], bad: b[18][1], most: b[18][2]} : null, level};
+        values: b[18] ? {outputs: b[18][0], bad: b[18][1], most: b[18][2]} : null, fused: b[19] || 0, level};
       level.boxes.push(box);
       boxes.set(box.item, box);
     }
@@ -181,7 +182,8 @@ function named(source: Source, more: Record<string, string>): Record<string, str
 export async function fetchDrawing(source: Source, open: number[], steps: string, values: string,
                                    paths: string[] = [], path = ''): Promise<Drawing> {
   const parameters = new URLSearchParams(named(source, {
-    open: open.join(','), ...(steps ? {steps} : {}), ...(values ? {values} : {}), ...(path ? {selected: path} : {})}));
+    open: open.join(','), ...(steps ? {steps} : {}), ...(values ? {values} : {}), ...(path ? {selected: path} : {}),
+    ...(source.placed ? {fused: '1'} : {})}));
   for (const path of paths) parameters.append('name', path);
   return parseDrawing(await getJson('/data/leat/graph/levels?' + parameters));
 }
@@ -233,7 +235,8 @@ export function describeValues(values: Values | null): string {
 // "scope layer, 12 nodes", "node w, VariableV2": how a box is read out.
 export function describeBox(box: Box): string {
   const what = box.kind === Kind.Node ? box.op : countOf(box.nodes, 'node');
-  const more = [describeChanges(box), describeValues(box.values)].filter(text => text);
+  const fused = !box.fused ? '' : box.kind === Kind.Node ? 'fused' : `${box.fused} fused`;
+  const more = [fused, describeChanges(box), describeValues(box.values)].filter(text => text);
   return `${KIND_NAMES[box.kind]} ${box.label}, ${what}` + (box.isOpen ? ', open' : '') +
     more.map(text => ', ' + text).join('');
 }

@@ -16,9 +16,11 @@ const DARK = ['#24476b', '#6b4519', '#1d5a45', '#6b3454', '#5c541c', '#453d7c', 
 // the colours, and signs, so that colours are not all that tells them apart.
 const CHANGE_COLOURS = [2, 6, 4, 0], MIXED_COLOUR = 11;
 const CHANGE_SIGNS = ['★ ', '✕ ', '≈ ', '➜ '];
-const GONE = 1, GOOD_COLOUR = 2, BAD_COLOUR = 6;
+const GONE = 1, GOOD_COLOUR = 2, BAD_COLOUR = 6, FUSED_COLOUR = 4;
+const FUSED_SIGN = '⧉ ';
 
-export type ColourBy = 'structure' | 'device' | 'kind' | 'time' | 'memory' | 'change' | 'health' | 'magnitude';
+export type ColourBy = 'structure' | 'device' | 'kind' | 'op' | 'fused' | 'time' | 'memory' | 'change' | 'health' |
+  'magnitude';
 
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '10px system-ui, sans-serif';
@@ -34,6 +36,8 @@ export class GraphView {
   drawing: Drawing | null = null;
   selected = 0;
   colourBy: ColourBy = 'structure';
+  // By op, given when it is first drawn, so that no colour changes when a scope opens.
+  private readonly opColours = new Map<string, number>();
 
   constructor(readonly canvas: HTMLCanvasElement, private readonly onSelect: (item: number) => void,
               private readonly onToggle: (item: number) => void) {
@@ -242,6 +246,10 @@ export class GraphView {
       return box.device < 0 ? cssColour('--card') : colours[box.device % colours.length];
     }
     if (this.colourBy === 'kind') return colours[box.kind];
+    if (this.colourBy === 'op') {
+      return box.kind === Kind.Node ? colours[this.opColour(box.op) % colours.length] : cssColour('--card');
+    }
+    if (this.colourBy === 'fused') return box.fused ? colours[FUSED_COLOUR] : cssColour('--card');
     if (this.colourBy === 'time' || this.colourBy === 'memory') return this.heatOf(box);
     if (this.colourBy === 'change') {
       const found = changesOf(box);
@@ -253,6 +261,12 @@ export class GraphView {
     if (this.colourBy === 'magnitude') return this.magnitudeOf(box);
     if (box.kind === Kind.Node) return cssColour('--card');
     return box.structure ? colours[(box.structure - 1) % colours.length] : cssColour('--neutral');
+  }
+
+  private opColour(op: string): number {
+    const found = this.opColours.get(op) ?? this.opColours.size;
+    this.opColours.set(op, found);
+    return found;
   }
 
   // The share of the whole, as a mixture of the ground with a warm colour; the square root lets small
@@ -280,6 +294,7 @@ export class GraphView {
       return changesOf(box).map(i => CHANGE_SIGNS[i].trim() + box.changes![i]).join(' ') || 'the same';
     }
     if (this.colourBy === 'health' || this.colourBy === 'magnitude') return valueText(box.values);
+    if (this.colourBy === 'fused') return box.fused ? FUSED_SIGN + `${box.fused} of ${box.nodes}` : 'none fused';
     if (this.colourBy === 'time') return box.time ? formatNanoseconds(box.time) : '–';
     if (this.colourBy === 'memory') return box.bytes ? formatBytes(box.bytes) : '–';
     return countOf(box.nodes, 'node');
@@ -336,19 +351,21 @@ export class GraphView {
     context.fillStyle = cssColour('--text');
     const change = box.kind === Kind.Node ? changesOf(box)[0] : undefined;
     const isBad = box.kind === Kind.Node && !!box.values?.bad;
-    const sign = change !== undefined ? CHANGE_SIGNS[change] : isBad ? '⚠ '
+    const isFused = this.colourBy === 'fused' && box.kind === Kind.Node && !!box.fused;
+    const sign = isFused ? FUSED_SIGN : change !== undefined ? CHANGE_SIGNS[change] : isBad ? '⚠ '
       : box.kind === Kind.Node ? '' : box.isOpen ? '− ' : '+ ';
     context.fillText(sign + this.shorten(box.label, box.width - (closed || box.isOpen ? 28 : sign ? 22 : 14)), middle, y);
-    if (!closed && box.kind === Kind.Node && box.values?.outputs && this.scale > 0.7) this.drawValues(box);
+    const below = this.colourBy === 'op' ? box.op : box.values?.outputs ? valueText(box.values) : '';
+    if (!closed && box.kind === Kind.Node && below && this.scale > 0.7) this.drawBelow(box, below);
     if (!closed) return;
     context.font = SMALL;
     context.fillStyle = cssColour('--soft-on-colour');
     context.fillText(this.shorten(this.amountOf(box), box.width - 6), middle, box.y + 28);
   }
 
-  // Below a node, what its outputs hold.
-  private drawValues(box: Box): void {
-    const context = this.context, text = valueText(box.values);
+  // Below a node, its op, or what its outputs hold.
+  private drawBelow(box: Box, text: string): void {
+    const context = this.context;
     const x = box.x + box.width / 2, y = box.y + box.height + 7;
     context.font = SMALL;
     context.lineWidth = 3;

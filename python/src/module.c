@@ -18,7 +18,7 @@ static int module_exec(PyObject* module) {
       leat_py_operation_register(module) || leat_py_graph_register(module) ||
       leat_py_records_register(module) || leat_py_checkpoint_register(module) ||
       leat_py_control_flow_register(module) || leat_py_server_register(module) ||
-      leat_py_py_func_register(module)) {
+      leat_py_py_func_register(module) || leat_py_summary_register(module)) {
     return -1;
   }
   return leat_py_session_register(module);

@@ -145,6 +145,7 @@ int leat_py_checkpoint_register(PyObject* module);
 int leat_py_control_flow_register(PyObject* module);
 int leat_py_server_register(PyObject* module);
 int leat_py_py_func_register(PyObject* module);
+int leat_py_summary_register(PyObject* module);
 /* Methods of Graph that stand in files of their own, and the functions of the module. */
 PyObject* leat_py_graph_import(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* leat_py_graph_define(PyObject* self, PyObject* args);

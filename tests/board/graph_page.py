@@ -81,6 +81,50 @@ class GraphPageTest(page_case.PageCase):
     self.click('.details table button')
     self.wait_text('.details .change', 'It is ')
 
+  def drawn(self):
+    """How often each text is drawn on the canvas from now on, until the page is left."""
+    self.page.evaluate('''{
+      window.drawn = [];
+      const draw = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+        window.drawn.push([text, this.fillStyle]);
+        return draw.call(this, text, ...at);
+      };
+    }''')
+
+  def test_colours_of_ops(self):
+    self.open_stage(4)
+    self.wait_text('.details h3', 'After rules')
+    self.page.wait(self.has_ink('canvas.graph'))
+    self.drawn()
+    before = self.picture('canvas.graph')
+    self.change('#graph-colour', 'op')
+    self.wait_text('.middle .reading', 'Nodes of one op, which stands below each')
+    self.page.wait('document.querySelector("canvas.graph").toDataURL() !== %s' % json.dumps(before))
+    # The op stands there as text, so that the colour is not all that tells it.
+    self.page.wait('window.drawn.some(([text]) => text === "Placeholder")')
+
+  def test_fused_nodes_have_a_colour_and_a_sign(self):
+    self.open('graphs')
+    self.wait_text('.details', '68 nodes')
+    options = '[...document.querySelectorAll("#graph-colour option")].map(o => o.value)'
+    self.assertIn('op', self.page.evaluate(options))
+    self.assertNotIn('fused', self.page.evaluate(options))  # no optimizer has seen this graph
+    self.open_stage(4)
+    self.wait_text('.details h3', 'After rules')
+    self.page.wait(self.has_ink('canvas.graph'))
+    self.drawn()
+    before = self.picture('canvas.graph')
+    self.change('#graph-colour', 'fused')
+    self.wait_text('.middle .reading', 'the sign ⧉')
+    self.page.wait('document.querySelector("canvas.graph").toDataURL() !== %s' % json.dumps(before))
+    self.page.wait('window.drawn.some(([text]) => /^⧉ 1 of \\d+$/.test(text))')
+    self.page.evaluate('[...document.querySelectorAll(".details table button")].find('
+                       'b => b.textContent === "layer_1/BiasAdd/_fused").click()')
+    self.wait_text('.middle .reading', '_FusedMatMul, fused')
+    self.page.wait('window.drawn.some(([text]) => text.startsWith("⧉ ") && text.includes("fused"))')
+    self.assertEqual(self.violations(), [])
+
   def test_placement_is_explained(self):
     for name, text in (
         ('layer_1/Relu', 'it takes an estimated 40 µs on GPU:0, and would take 250 µs on CPU:0. '

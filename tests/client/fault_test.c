@@ -15,6 +15,7 @@
 #include "leat/files.h"
 #include "leat/input.h"
 #include "leat/inspect.h"
+#include "leat/summary.h"
 #include "leat/supervisor.h"
 #include "scratch.h"
 
@@ -68,6 +69,25 @@ static void write_events(TF_Status* status) {
   TF_DeleteStatus(closing);
 }
 
+static void make_summaries(TF_Status* status) {
+  float label = 1, prediction = 0.5f;
+  const char* tag = "loss";
+  leat_chart_t chart = {"losses", &tag, 1, NULL, 0};
+  leat_hparam_info_t info = {.name = "lr", .kind = LEAT_HPARAM_BOOL};
+  leat_hparam_t hparam = leat_hparam_text("optimizer", "adam");
+  leat_hparam_metric_t metric = {tag, NULL, NULL};
+  TF_DeleteBuffer(leat_summary_pr_curve(
+      "c", &(leat_pr_curve_t){&label, &prediction, NULL, 1, 5}, status));
+  if (TF_GetCode(status) != TF_OK) return;
+  TF_DeleteBuffer(leat_summary_layout(&(leat_chart_category_t){"A", &chart, 1, 0}, 1, status));
+  if (TF_GetCode(status) != TF_OK) return;
+  TF_DeleteBuffer(
+      leat_summary_session_start(&(leat_session_start_t){&hparam, 1, "group"}, status));
+  if (TF_GetCode(status) != TF_OK) return;
+  TF_DeleteBuffer(
+      leat_summary_experiment(&(leat_experiment_t){NULL, &info, 1, &metric, 1}, status));
+}
+
 static void write_and_read_records(TF_Status* status) {
   size_t size;
   leat_records_writer_t* writer = leat_records_create("r", status);
@@ -86,6 +106,7 @@ static void test_small_things(void** state) {
   survive(list_ops, LEAT_FAULT_ALLOCATION, 1);
   survive(write_events, LEAT_FAULT_ALLOCATION, 1);
   survive(write_events, LEAT_FAULT_FILE, 1);
+  survive(make_summaries, LEAT_FAULT_ALLOCATION, 1);
   survive(write_and_read_records, LEAT_FAULT_ALLOCATION, 1);
   survive(write_and_read_records, LEAT_FAULT_FILE, 1);
 }

@@ -15,6 +15,7 @@
 #include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/interrupt.h"
+#include "leat/summary.h"
 #include "leat/supervisor.h"
 #include "leat/trace.h"
 #include "leat/train.h"
@@ -278,6 +279,25 @@ static void training(void) {
   close_all(session, s, graph);
 }
 
+static void summaries(void) {
+  {
+#include "summary_1.inc"
+    CHECK_OK();
+    // Every call before the last one wrote its value too.
+    const char* parts[] = {"session_start_info", "The *first* run.", "digits", "session_end_info"};
+    for (int i = 0; i < 4; ++i) {
+      char command[99];
+      snprintf(command, sizeof command, "grep -qaF '%s' logs/first/events.*", parts[i]);
+      CHECK(system(command) == 0);
+    }
+  }
+  leat_events_t* events = leat_events_open("logs/second", status);
+#include "summary_2.inc"
+  CHECK_OK();
+  leat_events_close(events, status);
+  CHECK_OK();
+}
+
 static void count_until_stop(void* coordinator) {
   for (long count = 0; !leat_coordinator_should_stop(coordinator); ++count) continue;
 }
@@ -517,6 +537,7 @@ int main(void) {
   names();
   gradients();
   training();
+  summaries();
   supervisor();
   input();
   interrupt();

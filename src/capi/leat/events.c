@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "capi/handles.h"
+#include "capi/leat/summary.h"
 #include "formats/record/event.h"
 #include "formats/record/histogram.h"
 #include "formats/wire/decode.h"
@@ -19,8 +20,7 @@ static leat_event_writer_t* writer_of(leat_events_t* events) {
   return (leat_event_writer_t*)events;
 }
 
-// Returns false, with an error in |status|, where the file was never opened.
-static bool check_open(const leat_events_t* events, TF_Status* status) {
+bool leat_events_check_open(const leat_events_t* events, TF_Status* status) {
   if (events) return true;
   leat_capi_status_set(status, leat_make_status(LEAT_FAILED_PRECONDITION,
                                                 "Adding an event failed: the file is not open"));
@@ -44,7 +44,7 @@ leat_events_t* leat_events_open(const char* directory, TF_Status* status) {
 
 void leat_events_add_scalar(leat_events_t* events, int64_t step, const char* tag, double value,
                             TF_Status* status) {
-  if (!check_open(events, status)) return;
+  if (!leat_events_check_open(events, status)) return;
   leat_capi_status_set(status,
                        leat_event_writer_add_scalar(writer_of(events), step,
                                                     leat_string_view_from(tag), (float)value));
@@ -70,7 +70,7 @@ static leat_status_t add_histogram(leat_events_t* events, int64_t step, const ch
 
 void leat_events_add_histogram(leat_events_t* events, int64_t step, const char* tag,
                                const double* values, size_t count, TF_Status* status) {
-  if (!check_open(events, status)) return;
+  if (!leat_events_check_open(events, status)) return;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_capi_status_set(status, add_histogram(events, step, tag, values, count, &arena));
@@ -78,7 +78,7 @@ void leat_events_add_histogram(leat_events_t* events, int64_t step, const char* 
 }
 
 void leat_events_add_graph(leat_events_t* events, TF_Graph* graph, TF_Status* status) {
-  if (!check_open(events, status)) return;
+  if (!leat_events_check_open(events, status)) return;
   leat_string_builder_t bytes;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t result = leat_graph_export(leat_capi_lock(graph), &bytes);
@@ -104,7 +104,7 @@ static leat_status_t add_summary(leat_events_t* events, int64_t step, const void
 
 void leat_events_add_summary(leat_events_t* events, int64_t step, const void* summary, size_t size,
                              TF_Status* status) {
-  if (!check_open(events, status)) return;
+  if (!leat_events_check_open(events, status)) return;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_capi_status_set(status, add_summary(events, step, summary, size, &arena));
@@ -112,7 +112,7 @@ void leat_events_add_summary(leat_events_t* events, int64_t step, const void* su
 }
 
 void leat_events_flush(leat_events_t* events, TF_Status* status) {
-  if (!check_open(events, status)) return;
+  if (!leat_events_check_open(events, status)) return;
   leat_capi_status_set(status, leat_event_writer_flush(writer_of(events)));
 }
 
