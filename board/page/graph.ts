@@ -16,7 +16,7 @@ const MANY_CHANGES = 200;
 // What a colour means that no list beside the drawing tells.
 const COLOUR_SENTENCES: Record<string, string> = {
   op: 'Nodes of one op, which stands below each, have one colour.',
-  fused: 'Nodes that the optimizer fused of several have a colour and the sign ⧉; scopes tell how many they hold.',
+  fused: 'Nodes that the optimizer fused of several have a colour and the sign ◆; scopes tell how many they hold.',
 };
 
 export class Graph implements Page {

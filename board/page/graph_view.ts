@@ -17,7 +17,7 @@ const DARK = ['#24476b', '#6b4519', '#1d5a45', '#6b3454', '#5c541c', '#453d7c', 
 const CHANGE_COLOURS = [2, 6, 4, 0], MIXED_COLOUR = 11;
 const CHANGE_SIGNS = ['★ ', '✕ ', '≈ ', '➜ '];
 const GONE = 1, GOOD_COLOUR = 2, BAD_COLOUR = 6, FUSED_COLOUR = 4;
-const FUSED_SIGN = '⧉ ';
+const FUSED_SIGN = '◆ ';
 
 export type ColourBy = 'structure' | 'device' | 'kind' | 'op' | 'fused' | 'time' | 'memory' | 'change' | 'health' |
   'magnitude';

@@ -62,7 +62,8 @@ typedef struct leat_slice_s {
 
 // What a recording says of a slice besides its name.
 typedef struct leat_slice_facts_s {
-  // What leat_span_kind_t says, times in nanoseconds; of those off a core the leat_off_core_t alone.
+  // What leat_span_kind_t says, times in nanoseconds; of those off a core the leat_off_core_t
+  // alone.
   int64_t value;
   uint32_t by;    // as in leat_slice_t
   uint32_t step;  // leat_span_step of the step that it is a part of; 0: not known

@@ -116,13 +116,13 @@ class GraphPageTest(page_case.PageCase):
     self.drawn()
     before = self.picture('canvas.graph')
     self.change('#graph-colour', 'fused')
-    self.wait_text('.middle .reading', 'the sign ⧉')
+    self.wait_text('.middle .reading', 'the sign ◆')
     self.page.wait('document.querySelector("canvas.graph").toDataURL() !== %s' % json.dumps(before))
-    self.page.wait('window.drawn.some(([text]) => /^⧉ 1 of \\d+$/.test(text))')
+    self.page.wait('window.drawn.some(([text]) => /^◆ 1 of \\d+$/.test(text))')
     self.page.evaluate('[...document.querySelectorAll(".details table button")].find('
                        'b => b.textContent === "layer_1/BiasAdd/_fused").click()')
     self.wait_text('.middle .reading', '_FusedMatMul, fused')
-    self.page.wait('window.drawn.some(([text]) => text.startsWith("⧉ ") && text.includes("fused"))')
+    self.page.wait('window.drawn.some(([text]) => text.startsWith("◆ ") && text.includes("fused"))')
     self.assertEqual(self.violations(), [])
 
   def test_placement_is_explained(self):

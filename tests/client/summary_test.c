@@ -22,8 +22,8 @@ static int set_up(void** state) {
   return 0;
 }
 
-// The events of the only file in logs/, the first one, which states the version, set aside.
-static int count_events(void) {
+// The records of the only file in logs/, after the first one, which states the version.
+static leat_records_t* open_records(void) {
   char path[256] = "";
   FILE* list = popen("ls logs/events.out.tfevents.*", "r");
   assert_non_null(fgets(path, sizeof path, list));
@@ -33,7 +33,14 @@ static int count_events(void) {
   kit_ok(status);
   leat_records_t* records = leat_records_open(path, status);
   kit_ok(status);
-  int count = -1;
+  size_t size;
+  assert_non_null(leat_records_next(records, &size, status));
+  return records;
+}
+
+static int count_events(void) {
+  leat_records_t* records = open_records();
+  int count = 0;
   for (size_t size; leat_records_next(records, &size, status);) ++count;
   kit_expect(status, TF_OUT_OF_RANGE);
   leat_records_close(records);
@@ -202,6 +209,43 @@ static void test_a_file_that_is_not_open(void** state) {
   kit_expect_text(status, TF_FAILED_PRECONDITION, "the file is not open");
 }
 
+// Closes |*message| and opens the next event of |records|; its only value.
+static leat_message_view_t next_value(leat_records_t* records, leat_message_t** message) {
+  size_t size;
+  const void* data = leat_records_next(records, &size, status);
+  kit_ok(status);
+  TF_Buffer bytes = {data, size, NULL};
+  leat_message_close(*message);
+  *message = leat_message_open("Event", &bytes, status);
+  kit_ok(status);
+  leat_message_view_t summary = leat_message_child(leat_message_view(*message), "summary", 0);
+  assert_int_equal(leat_message_count(summary, "value"), 1);
+  return leat_message_child(summary, "value", 0);
+}
+
+// The board and TensorBoard show neither, so that the event itself is looked at.
+static void test_sizes_of_images_and_of_sound(void** state) {
+  // Two frames of one channel, 256 frames a second.
+  static const char wav[] = "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\x01\0\0\0\x02\0\0"
+                            "\x02\0\x10\0" "data\x04\0\0\0\x01\0\x02\0";
+  leat_events_add_image(events, 4, "cat", "GIF89a", 6, 7, 5, status);
+  kit_ok(status);
+  leat_events_add_audio(events, 5, "sound", wav, sizeof wav - 1, status);
+  kit_ok(status);
+  leat_records_t* records = open_records();
+  leat_message_t* message = NULL;
+  leat_message_view_t image = leat_message_child(next_value(records, &message), "image", 0);
+  assert_int_equal(leat_message_integer(image, "width", 0), 7);
+  assert_int_equal(leat_message_integer(image, "height", 0), 5);
+  assert_int_equal(leat_message_integer(leat_message_view(message), "step", 0), 4);
+  leat_message_view_t audio = leat_message_child(next_value(records, &message), "audio", 0);
+  assert_true(leat_message_real(audio, "sample_rate", 0) == 256);
+  assert_int_equal(leat_message_integer(audio, "num_channels", 0), 1);
+  assert_int_equal(leat_message_integer(audio, "length_frames", 0), 2);
+  leat_message_close(message);
+  leat_records_close(records);
+}
+
 // The bytes are a Summary with the value of the event, which leat_events_add_summary takes.
 static void test_summaries_for_other_writers(void** state) {
   float label = 1, prediction = 0.5f;
@@ -236,6 +280,7 @@ int main(void) {
       TEST(test_layouts_are_refused),
       TEST(test_hparams_are_refused),
       TEST(test_a_file_that_is_not_open),
+      TEST(test_sizes_of_images_and_of_sound),
       TEST(test_summaries_for_other_writers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
