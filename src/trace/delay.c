@@ -304,9 +304,11 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
 
 void leat_delays_free(leat_delays_t* delays) {
   if (!delays) return;
-  leat_allocator_free(leat_allocator_system(), delays->steps);
-  leat_allocator_free(leat_allocator_system(), delays->groups);
-  leat_allocator_free(leat_allocator_system(), delays->entries);
+  if (!delays->is_borrowed) {
+    leat_allocator_free(leat_allocator_system(), delays->steps);
+    leat_allocator_free(leat_allocator_system(), delays->groups);
+    leat_allocator_free(leat_allocator_system(), delays->entries);
+  }
   leat_arena_deinitialize(&delays->arena);
   leat_allocator_free(leat_allocator_system(), delays);
 }

@@ -12,8 +12,9 @@ struct leat_delay_entry_s {
   leat_delay_t delay;  // |median_ns| is that of its group; |gain_ns| at first the most of its piece
 };
 
-// Delays without steps, groups and entries, arrays of the system's allocator that are the caller's
-// to add, and without links in |*out_graph|. To be freed with leat_delays_free.
+// Delays without steps, groups and entries, which are the caller's to add (arrays of the system's
+// allocator, unless |is_borrowed| is set), and without links in |*out_graph|. To be freed with
+// leat_delays_free.
 LEAT_MUST_USE leat_status_t leat_delays_create(const leat_timeline_t* timeline,
                                                leat_delays_t** out_delays,
                                                leat_delay_graph_t** out_graph);

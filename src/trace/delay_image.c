@@ -1,4 +1,5 @@
-// Steps, groups and entries are kept as they lie in memory. A link is kept with the depth and the
+// Steps, groups and entries are kept as they lie in memory, and are used where they are: of a
+// hundred million slices they may take hundreds of megabytes. A link is kept with the depth and the
 // number of its slice in place of the slice's address, since the lanes lie elsewhere each time. The
 // rest (graph, names) is made anew: it costs as much as there are names and nodes, which are few
 // beside slices.
@@ -26,6 +27,7 @@ static void find_slice(const leat_timeline_row_t* row, const leat_slice_t* slice
 
 void leat_delays_put(const leat_delays_t* delays, leat_string_builder_t* out) {
   const leat_delay_graph_t* graph = delays->graph;
+  leat_image_pad(out);
   leat_image_put_word(out, delays->main_group);
   leat_image_put_word(out, delays->step_count);
   leat_image_put(out, delays->steps, delays->step_count * sizeof *delays->steps);
@@ -79,22 +81,17 @@ static bool is_in_range(const leat_delays_t* delays) {
   return ok && counted == delays->step_count;
 }
 
-static leat_status_t take_arrays(leat_image_reader_t* reader, leat_delays_t* delays) {
-  leat_allocator_t* a = leat_allocator_system();
+static void take_arrays(leat_image_reader_t* reader, leat_delays_t* delays) {
+  delays->is_borrowed = true;
+  leat_image_skip_pad(reader);
   delays->main_group = (size_t)leat_image_take_word(reader);
-  size_t count = leat_image_take_count(reader, sizeof *delays->steps);
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, count + 1, &delays->steps));
-  leat_image_take_items(reader, delays->steps, count, sizeof *delays->steps);
-  delays->step_count = count;
-  count = leat_image_take_count(reader, sizeof *delays->groups);
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, count + 1, &delays->groups));
-  leat_image_take_items(reader, delays->groups, count, sizeof *delays->groups);
-  delays->group_count = count;
-  count = leat_image_take_count(reader, sizeof *delays->entries);
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, count + 1, &delays->entries));
-  leat_image_take_items(reader, delays->entries, count, sizeof *delays->entries);
-  delays->entry_count = count;
-  return leat_ok_status();
+  delays->step_count = leat_image_take_count(reader, sizeof *delays->steps);
+  delays->steps = leat_image_take_in_place(reader, delays->step_count, sizeof *delays->steps);
+  delays->group_count = leat_image_take_count(reader, sizeof *delays->groups);
+  delays->groups = leat_image_take_in_place(reader, delays->group_count, sizeof *delays->groups);
+  delays->entry_count = leat_image_take_count(reader, sizeof *delays->entries);
+  delays->entries =
+      leat_image_take_in_place(reader, delays->entry_count, sizeof *delays->entries);
 }
 
 static leat_status_t take_links(leat_image_reader_t* reader, leat_delays_t* delays,
@@ -123,9 +120,9 @@ leat_status_t leat_delays_take(leat_image_reader_t* reader, const leat_timeline_
   leat_delay_graph_t* graph;
   *out_delays = NULL;
   LEAT_RETURN_IF_ERROR(leat_delays_create(timeline, &delays, &graph));
-  leat_status_t status = take_arrays(reader, delays);
-  if (!status && !reader->has_failed) reader->has_failed = !is_in_range(delays);
-  if (!status) status = take_links(reader, delays, graph);
+  take_arrays(reader, delays);
+  if (!reader->has_failed) reader->has_failed = !is_in_range(delays);
+  leat_status_t status = take_links(reader, delays, graph);
   if (status || reader->has_failed) {
     leat_delays_free(delays);
     return status;

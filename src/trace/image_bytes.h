@@ -74,6 +74,15 @@ static inline leat_string_view_t leat_image_take_text(leat_image_reader_t* reade
   reader->has_failed |= !data || data[size] != 0;
   return reader->has_failed ? LEAT_SV("") : leat_string_view_make(data, (size_t)size);
 }
+// |count| items of |item_bytes| where they lie; NULL where there are not so many.
+static inline void* leat_image_take_in_place(leat_image_reader_t* reader, size_t count,
+                                             size_t item_bytes) {
+  return (void*)leat_image_take(reader, (uint64_t)count * item_bytes);
+}
+// Passes over what leat_image_pad put. The image must begin at an address that is a multiple of 8.
+static inline void leat_image_skip_pad(leat_image_reader_t* reader) {
+  leat_image_take(reader, -(uintptr_t)reader->next % 8);
+}
 // |count| items of |item_bytes|, copied to |out|.
 static inline void leat_image_take_items(leat_image_reader_t* reader, void* out, size_t count,
                                          size_t item_bytes) {
