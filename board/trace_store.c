@@ -226,6 +226,20 @@ static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat, 
   return leat_ok_status();
 }
 
+leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trace) {
+  leat_file_system_t* fs = leat_file_system_default();
+  const board_trace_need_t need = {.verify_bytes = SIZE_MAX};
+  leat_file_stat_t stat;
+  *out_trace = NULL;
+  LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
+  return read_trace(path, &stat, NULL, &need, out_trace);
+}
+
+void board_trace_free(board_stored_trace_t* trace) {
+  LEAT_DCHECK(!trace || trace->users == 1);
+  drop(trace);
+}
+
 static bool is_same(const board_stored_trace_t* trace, const char* path,
                     const leat_file_stat_t* stat) {
   return trace && !strcmp(trace->path, path) && trace->stat.size_bytes == stat->size_bytes &&

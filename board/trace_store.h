@@ -56,6 +56,10 @@ LEAT_MUST_USE leat_status_t board_trace_store_take(board_trace_store_t* store, c
                                                    board_stored_trace_t** out_trace);
 void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace);
 
+// The recording at |path| without a store, for one look at it: what is large of it lies in a file
+// without a name. To be freed with board_trace_free. The codes are those of leat_timeline_read.
+LEAT_MUST_USE leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trace);
+void board_trace_free(board_stored_trace_t* trace);  // NULL is allowed
 // Counts the names of the trace's timeline, for board/trace_index.c.
 LEAT_MUST_USE leat_status_t board_trace_count_names(board_stored_trace_t* trace);
 
