@@ -29,14 +29,15 @@
 #define LANE_BYTES 16
 #define ITEM_BYTES 40
 
-// Takes the recording that the parameter "file" names.
-static leat_status_t take(board_api_t* api, const board_request_t* request,
+// Takes the recording that the parameter "file" names. |walks| is that of board_trace_store_take.
+static leat_status_t take(board_api_t* api, const board_request_t* request, bool walks,
                           board_stored_trace_t** out_trace) {
   leat_string_view_t name;
   if (!board_query_get(&request->query, "file", &name)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "query parameter \"file\" is required");
   }
-  return board_trace_store_take(api->traces, board_logdir_path(api->logdir), name, out_trace);
+  return board_trace_store_take(api->traces, board_logdir_path(api->logdir), name, walks,
+                                out_trace);
 }
 
 // A whole number of the query from 0 to |limit| - 1.
@@ -111,22 +112,30 @@ static void print_processes(const leat_timeline_t* timeline, leat_string_builder
   leat_string_builder_append_char(out, ']');
 }
 
+// |time_ns| from the beginning of the recording. The slices of an index that nobody has verified
+// yet may hold any times, so it wraps.
+static int64_t from_begin(const leat_timeline_t* timeline, int64_t time_ns) {
+  return (int64_t)((uint64_t)time_ns - (uint64_t)timeline->begin_ns);
+}
+
 // [op, node, kind, slices, total, the longest: row, depth, slice, begin, end]
 static void print_names(const board_stored_trace_t* trace, leat_string_builder_t* out) {
   const leat_timeline_t* timeline = trace->timeline;
   leat_string_builder_append(out, LEAT_SV(",\"names\":["));
   for (size_t i = 0; i < timeline->name_count && i < MAX_NAMES; ++i) {
     const board_trace_name_t* name = &trace->names[i];
+    const leat_slice_t none = {.begin_ns = timeline->begin_ns, .end_ns = timeline->begin_ns};
+    // A name may occur in nothing but slices that lay too deep, which are left out.
     const leat_slice_t* longest =
-        &timeline->rows[name->row]->lanes[name->lane].slices[name->slice];
+        name->count ? &timeline->rows[name->row]->lanes[name->lane].slices[name->slice] : &none;
     leat_string_builder_append(out, i ? LEAT_SV(",[") : LEAT_SV("["));
     board_json_string(out, timeline->names[i].op);
     leat_string_builder_append_char(out, ',');
     board_json_string(out, timeline->names[i].node);
     leat_string_builder_print(out, ",%u,%" PRIu64 ",%" PRId64 ",%u,%u,%zu,%" PRId64 ",%" PRId64
                               "]", timeline->names[i].kind, name->count, name->total_ns, name->row,
-                              name->lane, name->slice, longest->begin_ns - timeline->begin_ns,
-                              longest->end_ns - timeline->begin_ns);
+                              name->lane, name->slice, from_begin(timeline, longest->begin_ns),
+                              from_begin(timeline, longest->end_ns));
   }
   leat_string_builder_append_char(out, ']');
 }
@@ -155,7 +164,7 @@ leat_status_t board_api_trace(board_api_t* api, const board_request_t* request,
                               board_response_t* response) {
   leat_string_builder_t* out = &response->body;
   board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, &trace));
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
   const leat_timeline_t* timeline = trace->timeline;
   leat_string_builder_print(out, "{\"length\":%" PRId64 ",\"slices\":%zu,\"damaged\":%" PRIu64,
                             timeline->end_ns - timeline->begin_ns, timeline->slice_count,
@@ -184,8 +193,8 @@ static void put_item(const leat_timeline_t* timeline, const leat_lane_t* lane,
                      const leat_time_window_item_t* item, leat_string_builder_t* out) {
   char* data = leat_string_builder_reserve(out, ITEM_BYTES);
   if (!data) return;
-  store_double(data, item->begin_ns - timeline->begin_ns);
-  store_double(data + 8, item->end_ns - timeline->begin_ns);
+  store_double(data, from_begin(timeline, item->begin_ns));
+  store_double(data + 8, from_begin(timeline, item->end_ns));
   store_double(data + 16, item->covered_ns);
   leat_wire_store32(data + 24, (uint32_t)LEAT_MIN(item->count, UINT32_MAX));
   leat_wire_store32(data + 28, lane->slices[item->first].name);
@@ -259,7 +268,7 @@ static leat_status_t put_window(const leat_timeline_t* timeline, const board_req
 leat_status_t board_api_trace_window(board_api_t* api, const board_request_t* request,
                                      board_response_t* response) {
   board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, &trace));
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
   response->content_type = "application/octet-stream";
   leat_status_t status = put_window(trace->timeline, request, &response->body);
   board_trace_store_release(api->traces, trace);
@@ -274,8 +283,8 @@ static void print_slice(const leat_timeline_t* timeline, size_t row, size_t dept
   const leat_slice_t* slice = &lane->slices[index];
   leat_string_builder_print(out, "{\"row\":%zu,\"depth\":%zu,\"slice\":%zu,\"name\":%u,\"begin\":%"
                             PRId64 ",\"end\":%" PRId64 ",\"value\":%" PRId64 ",\"by\":%u}", row,
-                            depth, index, slice->name, slice->begin_ns - timeline->begin_ns,
-                            slice->end_ns - timeline->begin_ns, lane->values[index], slice->by);
+                            depth, index, slice->name, from_begin(timeline, slice->begin_ns),
+                            from_begin(timeline, slice->end_ns), lane->values[index], slice->by);
 }
 
 // The slice, then those around it, the innermost first.
@@ -302,7 +311,7 @@ static leat_status_t print_slices(const leat_timeline_t* timeline, const board_r
 leat_status_t board_api_trace_slice(board_api_t* api, const board_request_t* request,
                                     board_response_t* response) {
   board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, &trace));
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
   leat_status_t status = print_slices(trace->timeline, request, &response->body);
   board_trace_store_release(api->traces, trace);
   return status;
@@ -369,7 +378,7 @@ leat_status_t board_api_trace_step(board_api_t* api, const board_request_t* requ
   board_stored_trace_t* trace;
   leat_string_view_t text;
   size_t index = 0;
-  LEAT_RETURN_IF_ERROR(take(api, request, &trace));
+  LEAT_RETURN_IF_ERROR(take(api, request, true, &trace));
   const leat_delays_t* delays = trace->delays;
   leat_status_t status;
   if (board_query_get(&request->query, "group", &text)) {

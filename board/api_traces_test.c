@@ -4,8 +4,10 @@
 // states. The recording is made span by span (trace/test_recording.h) with times that can be summed
 // up by hand, so that medians, totals, the delay of a lock and the items of a window are known. The
 // tests catch slices in the wrong lane or pixel, windows whose borders count twice or not at all,
-// and a recording that is kept after its file has changed. Links and files that are no recordings
+// a recording that is kept after its file has changed, and an index that changes an answer or is
+// not used. Links and files that are no recordings
 // must not be listed, and names that lead out of the directory must not be read.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -35,11 +37,16 @@ static void write_recording(const char* path) {
   test_recording_deinitialize(&r);
 }
 
-static void start(void) {
+// A board, with index files in |cache| where it is not NULL.
+static void start_with(const char* cache) {
   scene_write(".", NULL, 0);
-  write_recording(test_path(FILE_NAME));
-  LEAT_EXPECT_OK(board_trace_store_create(&scene.api.traces));
+  LEAT_EXPECT_OK(board_trace_store_create(cache, &scene.api.traces));
   scene_start();
+}
+
+static void start(void) {
+  write_recording(test_path(FILE_NAME));
+  start_with(NULL);
 }
 
 static void stop(void) {
@@ -267,6 +274,99 @@ static void a_new_recording_replaces_the_old_one(void** state) {
   stop();
 }
 
+// The paths of files that end in ".trace", one behind the other.
+static leat_status_t note_index(void* data, const char* name) {
+  leat_string_builder_t* out = data;
+  if (!leat_string_view_ends_with(leat_string_view_from(name), LEAT_SV(".trace"))) {
+    return leat_ok_status();
+  }
+  leat_string_builder_print(out, "%s/%s", test_path("cache"), name);
+  return leat_ok_status();
+}
+
+// The one index file in the cache; the caller removes its directory.
+static struct stat index_stat(void) {
+  leat_string_builder_t path;
+  struct stat stat_of;
+  leat_string_builder_initialize(leat_allocator_system(), &path);
+  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(
+      leat_file_system_posix(), test_path("cache"), note_index, &path));
+  assert_int_equal(stat(path.data, &stat_of), 0);
+  leat_string_builder_deinitialize(&path);
+  return stat_of;
+}
+
+static leat_status_t remove_cached(void* data, const char* name) {
+  char path[600];
+  snprintf(path, sizeof path, "%s/%s", test_path("cache"), name);
+  return leat_file_system_posix()->vtable->remove(leat_file_system_posix(), path);
+}
+
+// A second board answers as the first one did, from the index that it made, and makes another one
+// when the recording has changed.
+static void a_second_start_uses_the_index(void** state) {
+  static const char* const kQueries[][2] = {
+      {"/data/leat/trace", "file=" FILE_NAME},
+      {"/data/leat/trace/window", "file=" FILE_NAME "&pixels=100"},
+      {"/data/leat/trace/slice", "file=" FILE_NAME "&row=0&depth=2&slice=0"},
+      {"/data/leat/trace/step", "file=" FILE_NAME "&step=1"},
+      {"/data/leat/trace/step", "file=" FILE_NAME "&group=0"}};
+  leat_file_system_t* fs = leat_file_system_posix();
+  char* bodies[LEAT_ARRAY_SIZE(kQueries)];
+  char cache[512];
+  snprintf(cache, sizeof cache, "%s", test_path("cache"));
+  LEAT_EXPECT_OK(leat_file_make_directories(fs, cache));
+  write_recording(test_path(FILE_NAME));
+  struct stat first = {0};
+  // Boards without a cache, and the first and the second with one.
+  for (int board = 0; board < 3; ++board) {
+    start_with(board ? cache : NULL);
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(kQueries); ++i) {
+      assert_int_equal(scene_ask(kQueries[i][0], kQueries[i][1]), 200);
+      if (!board) bodies[i] = strdup(scene.body);
+      assert_string_equal(scene.body, bodies[i]);
+    }
+    if (board == 1) first = index_stat();
+    stop();
+  }
+  struct stat second = index_stat();
+  assert_true(second.st_ino == first.st_ino && second.st_mtim.tv_nsec == first.st_mtim.tv_nsec);
+  start_with(cache);
+  write_windows();  // another recording of that name
+  assert_int_equal(scene_ask("/data/leat/trace", "file=" FILE_NAME), 200);
+  scene_expect("\"slices\":9,");
+  second = index_stat();
+  assert_true(second.st_ino != first.st_ino || second.st_mtim.tv_nsec != first.st_mtim.tv_nsec);
+  stop();
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kQueries); ++i) free(bodies[i]);
+  LEAT_EXPECT_OK(fs->vtable->list(fs, cache, remove_cached, NULL));
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, cache));
+}
+
+// The name of a slice that lies too deep is listed, and has nothing.
+static void a_name_without_slices_is_told(void** state) {
+  static const char* const kNodes[] = {"outer", "inner"};
+  leat_string_builder_t file;
+  test_recording_t r;
+  start();
+  leat_string_builder_initialize(leat_allocator_system(), &file);
+  test_recording_initialize(&r);
+  test_add_thread(&r, "idle");
+  test_add_thread(&r, "main");
+  for (int i = 0; i < 2; ++i) test_add_name(&r, kNodes[i], "Op");
+  for (int64_t i = 0; i <= LEAT_TIMELINE_MAX_DEPTH; ++i) {
+    test_add_span(&r, 1, 1000 + i, 9000 - i, LEAT_SPAN_KERNEL,
+                  i == LEAT_TIMELINE_MAX_DEPTH ? 2 : 1, 0);
+  }
+  test_recording_append(&r, 1, &file);
+  test_write_file(FILE_NAME, file.data, file.size);
+  assert_int_equal(scene_ask("/data/leat/trace", "file=" FILE_NAME), 200);
+  scene_expect("[\"Op\",\"inner\",1,0,0,0,0,0,0,0]");
+  test_recording_deinitialize(&r);
+  leat_string_builder_deinitialize(&file);
+  stop();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recordings_are_listed),
@@ -277,6 +377,8 @@ int main(void) {
       cmocka_unit_test(delays_are_told_in_sentences),
       cmocka_unit_test(other_files_are_not_read),
       cmocka_unit_test(a_new_recording_replaces_the_old_one),
+      cmocka_unit_test(a_second_start_uses_the_index),
+      cmocka_unit_test(a_name_without_slices_is_told),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

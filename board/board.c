@@ -79,7 +79,7 @@ bool board_serve(const board_options_t* options, char* out_message, int message_
                                .is_framed = options->is_framed,
                                .handler = board_api_handle, .data = &board.api};
   leat_status_t status = board_graph_store_create(&board.api.graphs);
-  if (!status) status = board_trace_store_create(&board.api.traces);
+  if (!status) status = board_trace_store_create(options->cache, &board.api.traces);
   if (!status) status = board_dump_store_create(&board.api.dumps);
   if (!status) status = board_logdir_create(&logdir, &board.api.logdir);
   if (!status) status = board_http_start(&http, &server);

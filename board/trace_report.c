@@ -3,17 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trace/delay.h"
+#include "board/trace_store.h"
 
 char* board_trace_report(const char* path, char* out_message, size_t message_bytes) {
-  leat_timeline_t* timeline = NULL;
-  leat_delays_t* delays = NULL;
+  board_stored_trace_t* trace = NULL;
   leat_string_builder_t text;
   char* report = NULL;
   leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status = leat_timeline_read(leat_file_system_default(), path, &timeline);
-  if (!status) status = leat_delays_find(timeline, &delays);
-  if (!status) status = leat_delays_report(delays, &text);
+  leat_status_t status = board_trace_read(path, &trace);
+  if (!status) status = leat_delays_report(trace->delays, &text);
   if (!status) status = leat_status_clone(text.status);
   if (!status) report = strndup(text.data, text.size);
   if (!report) {
@@ -21,7 +19,6 @@ char* board_trace_report(const char* path, char* out_message, size_t message_byt
   }
   leat_status_free(status);
   leat_string_builder_deinitialize(&text);
-  leat_delays_free(delays);
-  leat_timeline_free(timeline);
+  board_trace_free(trace);
   return report;
 }

@@ -1,5 +1,7 @@
 // A recording is read when it is first asked for, which takes some seconds for ten million slices,
-// and stays until another one is asked for or its file changes. Whoever uses one is counted, and so
+// and stays until another one is asked for or its file changes. With a cache directory an index
+// file is made of it, which is used by the next start; a recording that cannot be indexed (a full
+// disk) is read into memory. Whoever uses one is counted, and so
 // is the store; one that was replaced lives until its last user releases it. Names come from
 // clients: only paths below the log directory without ".." that end as recordings do are opened.
 // JSON is a recording where it begins with the list of events, as ours does, since there is much
@@ -10,20 +12,28 @@
 #include <sys/stat.h>
 
 #include "base/sync.h"
+#include "board/trace_index.h"
+#include "trace/timeline_image.h"
 
 #define SUFFIX LEAT_SV(".perfetto-trace")
 #define JSON_SUFFIX LEAT_SV(".json")
 #define JSON_HEAD LEAT_SV("{\"traceEvents\":[")
 #define MAX_DEPTH 16     // of directories
 #define MAX_FILES 10000  // of a list
+// Of the slices of a recording so much is in memory while it is indexed: ten million.
+#define LIMIT_BYTES ((size_t)512 << 20)
+// Without a cache directory a recording whose file is larger goes to a temporary file.
+#define MAX_MEMORY_BYTES ((int64_t)512 << 20)
 
 struct board_trace_store_s {
+  const char* cache;
   leat_mutex_t lock;
   board_stored_trace_t* newest;
 };
 
-leat_status_t board_trace_store_create(board_trace_store_t** out_store) {
+leat_status_t board_trace_store_create(const char* cache, board_trace_store_t** out_store) {
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_store));
+  (*out_store)->cache = cache;
   leat_mutex_initialize(&(*out_store)->lock);
   return leat_ok_status();
 }
@@ -32,6 +42,7 @@ static void drop(board_stored_trace_t* trace) {
   if (!trace || --trace->users) return;
   leat_delays_free(trace->delays);
   leat_timeline_free(trace->timeline);
+  board_trace_index_unmap(trace);
   leat_allocator_free(leat_allocator_system(), trace->names);
   leat_allocator_free(leat_allocator_system(), trace->path);
   leat_allocator_free(leat_allocator_system(), trace);
@@ -146,7 +157,7 @@ static bool is_name(leat_string_view_t name) {
 
 // ---- Recordings ---------------------------------------------------------------------------------
 
-static leat_status_t count_names(board_stored_trace_t* trace) {
+leat_status_t board_trace_count_names(board_stored_trace_t* trace) {
   const leat_timeline_t* timeline = trace->timeline;
   LEAT_RETURN_IF_ERROR(
       LEAT_ALLOCATE(leat_allocator_system(), timeline->name_count + 1, &trace->names));
@@ -168,7 +179,37 @@ static leat_status_t count_names(board_stored_trace_t* trace) {
   return leat_ok_status();
 }
 
-static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat,
+// How a recording is to be read.
+typedef struct board_trace_need_s {
+  size_t verify_bytes;  // of board_trace_index_read
+  bool is_anew;         // its index is damaged
+} board_trace_need_t;
+
+static leat_status_t read_into_memory(board_stored_trace_t* trace) {
+  LEAT_RETURN_IF_ERROR(
+      leat_timeline_read(leat_file_system_default(), trace->path, &trace->timeline));
+  LEAT_RETURN_IF_ERROR(leat_delays_find(trace->timeline, &trace->delays));
+  LEAT_RETURN_IF_ERROR(board_trace_count_names(trace));
+  trace->is_verified = true;
+  return leat_ok_status();
+}
+
+// Whatever keeps an index from being made, the recording may still be read into memory; and where
+// the recording is at fault, that tells why.
+static leat_status_t fill_trace(board_stored_trace_t* trace, const char* cache,
+                                const board_trace_need_t* need) {
+  if (cache && !need->is_anew && board_trace_index_read(trace, cache, need->verify_bytes)) {
+    return leat_ok_status();
+  }
+  if (!cache && trace->stat.size_bytes <= MAX_MEMORY_BYTES) return read_into_memory(trace);
+  leat_status_t status = board_trace_index_make(trace, cache, LIMIT_BYTES);
+  if (!status) return status;
+  leat_status_free(status);
+  return read_into_memory(trace);
+}
+
+static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat, const char* cache,
+                                const board_trace_need_t* need,
                                 board_stored_trace_t** out_trace) {
   leat_allocator_t* a = leat_allocator_system();
   board_stored_trace_t* trace;
@@ -176,9 +217,7 @@ static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat,
   trace->users = 1;
   trace->stat = *stat;
   leat_status_t status = leat_allocator_clone_string(a, path, strlen(path), &trace->path);
-  if (!status) status = leat_timeline_read(leat_file_system_default(), path, &trace->timeline);
-  if (!status) status = leat_delays_find(trace->timeline, &trace->delays);
-  if (!status) status = count_names(trace);
+  if (!status) status = fill_trace(trace, cache, need);
   if (status) {
     drop(trace);
     return status;
@@ -187,28 +226,50 @@ static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat,
   return leat_ok_status();
 }
 
+leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trace) {
+  leat_file_system_t* fs = leat_file_system_default();
+  const board_trace_need_t need = {.verify_bytes = SIZE_MAX};
+  leat_file_stat_t stat;
+  *out_trace = NULL;
+  LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
+  return read_trace(path, &stat, NULL, &need, out_trace);
+}
+
+void board_trace_free(board_stored_trace_t* trace) {
+  LEAT_DCHECK(!trace || trace->users == 1);
+  drop(trace);
+}
+
 static bool is_same(const board_stored_trace_t* trace, const char* path,
                     const leat_file_stat_t* stat) {
   return trace && !strcmp(trace->path, path) && trace->stat.size_bytes == stat->size_bytes &&
          trace->stat.modified_ns == stat->modified_ns;
 }
 
-static leat_status_t take(board_trace_store_t* store, const char* path,
+static leat_status_t take(board_trace_store_t* store, const char* path, bool walks,
                           board_stored_trace_t** out_trace) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_file_stat_t stat;
+  board_trace_need_t need = {.verify_bytes = walks ? SIZE_MAX : BOARD_TRACE_VERIFY_BYTES};
   LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&store->lock);
-  if (!is_same(store->newest, path, &stat)) {
+  board_stored_trace_t* newest = store->newest;
+  const bool is_current = is_same(newest, path, &stat);
+  if (is_current && walks && !newest->is_verified) {
+    newest->is_verified = leat_timeline_verify(newest->timeline);
+    need.is_anew = !newest->is_verified;
+  }
+  if (!is_current || need.is_anew) {
     board_stored_trace_t* trace = NULL;
-    status = read_trace(path, &stat, &trace);
+    status = read_trace(path, &stat, store->cache, &need, &trace);
     if (!status) {
       drop(store->newest);
       store->newest = trace;
     }
   }
   if (!status) {
+    LEAT_DCHECK(!walks || store->newest->is_verified);
     *out_trace = store->newest;
     ++store->newest->users;
   }
@@ -217,7 +278,8 @@ static leat_status_t take(board_trace_store_t* store, const char* path,
 }
 
 leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
-                                     leat_string_view_t name, board_stored_trace_t** out_trace) {
+                                     leat_string_view_t name, bool walks,
+                                     board_stored_trace_t** out_trace) {
   leat_arena_t arena;
   leat_string_view_t path;
   if (!is_name(name)) {
@@ -227,7 +289,7 @@ leat_status_t board_trace_store_take(board_trace_store_t* store, const char* log
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status =
       leat_arena_print(&arena, &path, "%s/%.*s", logdir, LEAT_SV_ARG(name));
-  if (!status) status = take(store, path.data, out_trace);
+  if (!status) status = take(store, path.data, walks, out_trace);
   leat_arena_deinitialize(&arena);
   return status;
 }

@@ -1,5 +1,7 @@
 // Recordings of threads below the log directory: their list, and the one that was looked at last,
-// read and with the delays of its steps, since each movement on its page asks for it again.
+// read and with the delays of its steps, since each movement on its page asks for it again. What
+// was read of it lies in an index file (board/trace_index.h), or without a cache directory in
+// memory, and where it is large in a temporary file.
 #ifndef LEAT_BOARD_TRACE_STORE_H_
 #define LEAT_BOARD_TRACE_STORE_H_
 
@@ -22,6 +24,9 @@ typedef struct board_stored_trace_s {
   // The rest is the store's.
   char* path;
   leat_file_stat_t stat;
+  void* mapping;  // the file that |timeline| lies in; NULL: it is in memory
+  size_t mapping_bytes;
+  bool is_verified;  // whether the delays may be walked (leat_timeline_verify)
   uint32_t users;
 } board_stored_trace_t;
 
@@ -31,7 +36,9 @@ typedef struct board_trace_file_s {
   leat_file_stat_t stat;
 } board_trace_file_t;
 
-LEAT_MUST_USE leat_status_t board_trace_store_create(board_trace_store_t** out_store);
+// |cache|: the directory of index files, which must outlive the store; NULL: none are kept.
+LEAT_MUST_USE leat_status_t board_trace_store_create(const char* cache,
+                                                     board_trace_store_t** out_store);
 // NULL is allowed. Nothing may be in use.
 void board_trace_store_free(board_trace_store_t* store);
 // The recordings below |logdir|, by name; symbolic links are not followed. A directory that cannot
@@ -40,11 +47,20 @@ LEAT_MUST_USE leat_status_t board_trace_store_list(const char* logdir, leat_aren
                                                    board_trace_file_t** out_files,
                                                    size_t* out_count);
 // The recording |name| below |logdir|, which stays until it is released. Any thread; two that ask
-// at once wait for each other. NOT_FOUND where the name is none of a recording, INVALID_ARGUMENT
-// where the file is none.
+// at once wait for each other. Who |walks| the delays (leat_delays_path) says so: for that all
+// slices of an index must be verified, which takes a second for some gigabytes, once; where they
+// are damaged, the recording is read again. NOT_FOUND where the name is none of a recording,
+// INVALID_ARGUMENT where the file is none.
 LEAT_MUST_USE leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
-                                                   leat_string_view_t name,
+                                                   leat_string_view_t name, bool walks,
                                                    board_stored_trace_t** out_trace);
 void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace);
+
+// The recording at |path| without a store, for one look at it: what is large of it lies in a file
+// without a name. To be freed with board_trace_free. The codes are those of leat_timeline_read.
+LEAT_MUST_USE leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trace);
+void board_trace_free(board_stored_trace_t* trace);  // NULL is allowed
+// Counts the names of the trace's timeline, for board/trace_index.c.
+LEAT_MUST_USE leat_status_t board_trace_count_names(board_stored_trace_t* trace);
 
 #endif  // LEAT_BOARD_TRACE_STORE_H_

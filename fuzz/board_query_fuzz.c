@@ -10,7 +10,7 @@ static board_api_t* api(void) {
   static board_api_t api = {.path_prefix = ""};
   if (!api.logdir) leat_status_free(board_logdir_create(&options, &api.logdir));
   if (!api.graphs) leat_status_free(board_graph_store_create(&api.graphs));
-  if (!api.traces) leat_status_free(board_trace_store_create(&api.traces));
+  if (!api.traces) leat_status_free(board_trace_store_create(NULL, &api.traces));
   return &api;
 }
 

@@ -8,16 +8,11 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "trace/delay_build.h"
 #include "trace/delay_path.h"
-
-struct leat_delay_entry_s {
-  uint32_t group, step;
-  leat_delay_t delay;  // |median_ns| is that of its group; |gain_ns| at first the most of its piece
-};
 
 typedef struct finder_s {
   leat_delays_t* delays;
-  uint32_t* names;  // one for each op and node, whatever the kind of slice
   size_t step_capacity, group_capacity, entry_capacity;
   leat_path_piece_t* pieces;  // of the step that is walked
   size_t piece_count, piece_capacity;
@@ -27,19 +22,21 @@ typedef struct finder_s {
 
 // A kernel and the pieces of its loop have names of their own in a timeline: of each op and node
 // the first is taken.
-static leat_status_t join_names(finder_t* finder) {
-  const leat_timeline_t* timeline = finder->delays->timeline;
-  leat_arena_t* arena = &finder->delays->arena;
+static leat_status_t join_names(leat_delays_t* delays) {
+  const leat_timeline_t* timeline = delays->timeline;
+  leat_arena_t* arena = &delays->arena;
+  uint32_t* names;
   leat_string_map_t known;
   leat_string_map_initialize(leat_allocator_system(), &known);
-  leat_status_t status = LEAT_NEW(arena, timeline->name_count + 1, &finder->names);
+  leat_status_t status = LEAT_NEW(arena, timeline->name_count + 1, &names);
+  if (!status) delays->names = names;
   for (size_t i = 0; i < timeline->name_count && !status; ++i) {
     leat_string_view_t key;
     uint64_t* first;
     status = leat_arena_print(arena, &key, "%.*s\n%.*s", LEAT_SV_ARG(timeline->names[i].node),
                               LEAT_SV_ARG(timeline->names[i].op));
     if (!status) status = leat_string_map_insert(&known, key, i, &first, NULL);
-    if (!status) finder->names[i] = (uint32_t)*first;
+    if (!status) names[i] = (uint32_t)*first;
   }
   leat_string_map_deinitialize(&known);
   return status;
@@ -197,7 +194,7 @@ static leat_status_t walk_step(const leat_delays_t* delays, const uint32_t* name
 // Sums up the pieces of a step by cause and kernel.
 static leat_status_t add_entries(finder_t* finder, uint32_t step) {
   leat_delays_t* delays = finder->delays;
-  LEAT_RETURN_IF_ERROR(walk_step(delays, finder->names, step, &finder->pieces,
+  LEAT_RETURN_IF_ERROR(walk_step(delays, delays->names, step, &finder->pieces,
                                  &finder->piece_count, &finder->piece_capacity));
   const leat_path_piece_t* pieces = finder->pieces;
   if (finder->piece_count) {
@@ -265,19 +262,31 @@ static void set_medians(leat_delays_t* delays) {
   }
 }
 
-leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** out_delays) {
-  finder_t finder = {0};
-  *out_delays = NULL;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &finder.delays));
-  leat_delays_t* delays = finder.delays;
+leat_status_t leat_delays_create(const leat_timeline_t* timeline, leat_delays_t** out_delays,
+                                 leat_delay_graph_t** out_graph) {
+  leat_delays_t* delays;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &delays));
   delays->timeline = timeline;
   leat_arena_initialize(leat_allocator_system(), 0, &delays->arena);
+  leat_status_t status = LEAT_NEW(&delays->arena, 1, out_graph);
+  if (!status) status = leat_delay_graph_index(timeline, &delays->arena, *out_graph);
+  if (!status) delays->graph = *out_graph;
+  if (!status) status = join_names(delays);
+  if (status) {
+    leat_delays_free(delays);
+    return status;
+  }
+  *out_delays = delays;
+  return leat_ok_status();
+}
+
+leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** out_delays) {
+  finder_t finder = {0};
   leat_delay_graph_t* graph;
-  leat_status_t status = LEAT_NEW(&delays->arena, 1, &graph);
-  if (!status) status = leat_delay_graph_find(timeline, &delays->arena, graph);
-  delays->graph = graph;
-  if (!status) status = join_names(&finder);
-  delays->names = finder.names;
+  *out_delays = NULL;
+  LEAT_RETURN_IF_ERROR(leat_delays_create(timeline, &finder.delays, &graph));
+  leat_delays_t* delays = finder.delays;
+  leat_status_t status = leat_delay_graph_find_links(graph, &delays->arena);
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
   for (size_t i = 0; i < delays->step_count && !status; ++i) {
@@ -298,9 +307,11 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
 
 void leat_delays_free(leat_delays_t* delays) {
   if (!delays) return;
-  leat_allocator_free(leat_allocator_system(), delays->steps);
-  leat_allocator_free(leat_allocator_system(), delays->groups);
-  leat_allocator_free(leat_allocator_system(), delays->entries);
+  if (!delays->is_borrowed) {
+    leat_allocator_free(leat_allocator_system(), delays->steps);
+    leat_allocator_free(leat_allocator_system(), delays->groups);
+    leat_allocator_free(leat_allocator_system(), delays->entries);
+  }
   leat_arena_deinitialize(&delays->arena);
   leat_allocator_free(leat_allocator_system(), delays);
 }

@@ -98,6 +98,8 @@ typedef struct leat_delays_s {
   size_t main_group;  // the one that took the most time
   leat_delay_entry_t* entries;
   size_t entry_count;
+  // Steps, groups and entries lie in an image (trace/delay_image.h), which outlives the delays.
+  bool is_borrowed;
   leat_arena_t arena;
 } leat_delays_t;
 

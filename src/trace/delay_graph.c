@@ -74,7 +74,7 @@ static int compare_links(const void* a, const void* b) {
   return 0;
 }
 
-static leat_status_t gather_links(leat_delay_graph_t* graph, leat_arena_t* arena) {
+leat_status_t leat_delay_graph_find_links(leat_delay_graph_t* graph, leat_arena_t* arena) {
   const leat_timeline_t* timeline = graph->timeline;
   for (int pass = 0; pass < 2; ++pass) {
     graph->link_count = 0;
@@ -101,8 +101,8 @@ static leat_status_t gather_links(leat_delay_graph_t* graph, leat_arena_t* arena
   return leat_ok_status();
 }
 
-leat_status_t leat_delay_graph_find(const leat_timeline_t* timeline, leat_arena_t* arena,
-                                    leat_delay_graph_t* out_graph) {
+leat_status_t leat_delay_graph_index(const leat_timeline_t* timeline, leat_arena_t* arena,
+                                     leat_delay_graph_t* out_graph) {
   leat_string_map_t nodes;
   *out_graph = (leat_delay_graph_t){.timeline = timeline};
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, timeline->name_count + 1, &out_graph->node_of_name));
@@ -113,7 +113,7 @@ leat_status_t leat_delay_graph_find(const leat_timeline_t* timeline, leat_arena_
   leat_status_t status = index_nodes(out_graph, &nodes, arena);
   if (!status) status = index_names(out_graph, &nodes, arena);
   leat_string_map_deinitialize(&nodes);
-  return status ? status : gather_links(out_graph, arena);
+  return status;
 }
 
 // The first link that does not come before one with these.

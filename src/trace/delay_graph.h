@@ -34,10 +34,13 @@ struct leat_delay_graph_s {
   size_t link_count;
 };
 
-// Fills |out_graph|, whose arrays lie in |arena|.
-LEAT_MUST_USE leat_status_t leat_delay_graph_find(const leat_timeline_t* timeline,
-                                                  leat_arena_t* arena,
-                                                  leat_delay_graph_t* out_graph);
+// Fills |out_graph| but for its links; its arrays lie in |arena|.
+LEAT_MUST_USE leat_status_t leat_delay_graph_index(const leat_timeline_t* timeline,
+                                                   leat_arena_t* arena,
+                                                   leat_delay_graph_t* out_graph);
+// Finds the links, for which all slices are looked at.
+LEAT_MUST_USE leat_status_t leat_delay_graph_find_links(leat_delay_graph_t* graph,
+                                                        leat_arena_t* arena);
 // The last span of |kind| with that number that begins at |until_ns| or before; NULL: none does.
 const leat_span_link_t* leat_delay_graph_link(const leat_delay_graph_t* graph, uint32_t kind,
                                               int64_t number, int64_t until_ns);

@@ -5,11 +5,13 @@
 //
 // A window is walked from pixel to pixel. The next pixel's first slice is found by a search that
 // doubles its stride, hence a pixel costs the logarithm of the slices in it, and a window costs no
-// more for ten million slices than for ten thousand.
+// more for ten million slices than for ten thousand. The lanes of an image may be any bytes until
+// they are verified, so a window subtracts their times without overflow.
 #include "trace/timeline.h"
 
 #include "base/checked.h"
 #include "base/string_builder.h"
+#include "trace/lane_spill.h"
 
 #define MAX_ROWS 65536
 // Times beyond are cut, so that sums and differences of times do not overflow.
@@ -22,6 +24,7 @@ struct leat_timeline_builder_s {
   leat_word_map_t rows;        // indices, by uuid
   leat_word_map_t names;       // indices, by hash_name
   leat_timeline_row_t* newest_row;  // that was looked up
+  leat_lane_spill_t* spill;         // NULL: all slices stay in memory
 };
 
 // ---- Windows ------------------------------------------------------------------------------------
@@ -51,7 +54,10 @@ size_t leat_lane_find(const leat_lane_t* lane, int64_t time_ns) {
   return next > 0 && lane->slices[next - 1].end_ns > time_ns ? next - 1 : next;
 }
 
-static int64_t duration(const leat_slice_t* slice) { return slice->end_ns - slice->begin_ns; }
+static int64_t difference(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static int64_t duration(const leat_slice_t* slice) {
+  return difference(slice->end_ns, slice->begin_ns);
+}
 
 // Where the pixel ends in which |time_ns| lies.
 static int64_t pixel_end(const leat_time_window_t* window, int64_t time_ns) {
@@ -78,7 +84,8 @@ bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, s
       .count = end - first,
       .begin_ns = slice->begin_ns,
       .end_ns = last->end_ns,
-      .covered_ns = last->covered_ns + duration(last) - slice->covered_ns};
+      .covered_ns = (int64_t)((uint64_t)last->covered_ns + (uint64_t)duration(last) -
+                              (uint64_t)slice->covered_ns)};
   *inout_at = end;
   return true;
 }
@@ -104,7 +111,7 @@ leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder
 void leat_timeline_free(leat_timeline_t* timeline) {
   leat_allocator_t* a = leat_allocator_system();
   if (!timeline) return;
-  for (size_t i = 0; i < timeline->row_count; ++i) {
+  for (size_t i = 0; i < timeline->row_count && !timeline->image.size; ++i) {
     for (uint32_t lane = 0; lane < timeline->rows[i]->lane_count; ++lane) {
       leat_allocator_free(a, timeline->rows[i]->lanes[lane].slices);
       leat_allocator_free(a, timeline->rows[i]->lanes[lane].values);
@@ -118,6 +125,11 @@ void leat_timeline_free(leat_timeline_t* timeline) {
   leat_allocator_free(a, timeline->clocks);
   leat_arena_deinitialize(&timeline->arena);
   leat_allocator_free(a, timeline);
+}
+
+void leat_timeline_builder_set_spill(leat_timeline_builder_t* builder, leat_lane_spill_t* spill) {
+  LEAT_DCHECK(builder->timeline->slice_count == 0);
+  builder->spill = spill;
 }
 
 void leat_timeline_builder_free(leat_timeline_builder_t* builder) {
@@ -202,9 +214,14 @@ leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
 
 // Makes room for one slice more. Unlike LEAT_GROW it leaves the new room as it is: of a large
 // recording most of the time would go into zeroing it.
-static leat_status_t grow(leat_lane_t* lane) {
+static leat_status_t grow(leat_timeline_builder_t* builder, leat_lane_t* lane) {
   leat_allocator_t* a = leat_allocator_system();
+  leat_lane_spill_t* spill = builder->spill;
   if (lane->count < lane->capacity) return leat_ok_status();
+  if (spill && leat_lane_spill_is_full(spill)) {
+    LEAT_RETURN_IF_ERROR(leat_lane_spill_write(spill, builder->timeline));
+    if (lane->count < lane->capacity) return leat_ok_status();
+  }
   const size_t before = lane->capacity, after = before ? 2 * before : 16;
   LEAT_RETURN_IF_ERROR(leat_allocator_reallocate(a, before * sizeof *lane->slices,
                                                  after * sizeof *lane->slices,
@@ -216,6 +233,7 @@ static leat_status_t grow(leat_lane_t* lane) {
                                                  after * sizeof *lane->steps,
                                                  (void**)&lane->steps));
   lane->capacity = after;
+  if (spill) spill->held_bytes += (after - before) * LEAT_LANE_ITEM_BYTES;
   return leat_ok_status();
 }
 
@@ -239,7 +257,7 @@ leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder
     return leat_ok_status();
   }
   leat_lane_t* lane = &row->lanes[row->open];
-  LEAT_RETURN_IF_ERROR(grow(lane));
+  LEAT_RETURN_IF_ERROR(grow(builder, lane));
   const leat_slice_t* before = lane->count ? &lane->slices[lane->count - 1] : NULL;
   lane->slices[lane->count] = (leat_slice_t){
       .begin_ns = time_ns,
@@ -343,23 +361,29 @@ uint32_t leat_timeline_kind_of(leat_string_view_t name) {
   return kind;
 }
 
-leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
-                                 leat_timeline_t** out_timeline) {
+leat_status_t leat_timeline_read_into(leat_file_system_t* files, const char* path,
+                                      leat_timeline_builder_t* builder) {
   leat_file_t* file = NULL;
-  leat_timeline_builder_t* builder = NULL;
   char first = 0;
   size_t got = 0;
-  *out_timeline = NULL;
   leat_status_t status =
       leat_file_open(files, path, LEAT_FILE_READ, leat_allocator_system(), &file);
   if (!status) status = file->vtable->read_at(file, 0, &first, 1, &got);
-  if (!status) status = leat_timeline_builder_create(&builder);
   if (!status) {
     status = got && (first == '{' || first == '[') ? leat_timeline_read_chrome(file, builder)
                                                    : leat_timeline_read_perfetto(file, builder);
   }
+  leat_status_free(leat_file_close(file));
+  return status;
+}
+
+leat_status_t leat_timeline_read(leat_file_system_t* files, const char* path,
+                                 leat_timeline_t** out_timeline) {
+  leat_timeline_builder_t* builder = NULL;
+  *out_timeline = NULL;
+  leat_status_t status = leat_timeline_builder_create(&builder);
+  if (!status) status = leat_timeline_read_into(files, path, builder);
   if (!status) *out_timeline = leat_timeline_builder_finish(builder);
   leat_timeline_builder_free(builder);
-  leat_status_free(leat_file_close(file));
   return status;
 }

@@ -104,7 +104,13 @@ typedef struct leat_timeline_s {
   // go back in time (which are moved), slices that lie too deep.
   uint64_t damaged;
   leat_arena_t arena;  // of texts and rows
+  // The image in which texts and lanes lie (trace/timeline_image.h), which is borrowed; empty: they
+  // are the timeline's own.
+  leat_string_view_t image;
 } leat_timeline_t;
+
+// The bytes of a slice in all arrays of its lane.
+#define LEAT_LANE_ITEM_BYTES (sizeof(leat_slice_t) + sizeof(int64_t) + sizeof(uint32_t))
 
 // Reads a file that leat_recording_write wrote, in either format, or Perfetto traces of several
 // processes one after the other. One whose first byte is '{' or '[' is Chrome's JSON. A Perfetto
@@ -139,17 +145,25 @@ bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, s
 // For readers of files. Events of a row come in the order of time; one that goes back is moved.
 
 typedef struct leat_timeline_builder_s leat_timeline_builder_t;
+typedef struct leat_lane_spill_s leat_lane_spill_t;  // trace/lane_spill.h
 
 // The two formats.
 LEAT_MUST_USE leat_status_t leat_timeline_read_perfetto(leat_file_t* file,
                                                         leat_timeline_builder_t* builder);
 LEAT_MUST_USE leat_status_t leat_timeline_read_chrome(leat_file_t* file,
                                                       leat_timeline_builder_t* builder);
+// The file at |path| in whichever of the two it is.
+LEAT_MUST_USE leat_status_t leat_timeline_read_into(leat_file_system_t* files, const char* path,
+                                                    leat_timeline_builder_t* builder);
 // The leat_span_kind_t with that name; LEAT_SPAN_KINDS: none has it.
 uint32_t leat_timeline_kind_of(leat_string_view_t name);
 LEAT_MUST_USE leat_status_t leat_timeline_builder_create(leat_timeline_builder_t** out_builder);
 // NULL is allowed.
 void leat_timeline_builder_free(leat_timeline_builder_t* builder);
+// Lets slices that take more memory than the spill's limit go to its file. They are missing in what
+// leat_timeline_builder_finish gives, in front of those of each lane. |spill| is borrowed.
+void leat_timeline_builder_set_spill(leat_timeline_builder_t* builder,
+                                     leat_lane_spill_t* spill);
 // The row with |uuid|, which is made where there is none.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_row(leat_timeline_builder_t* builder,
                                                       uint64_t uuid,

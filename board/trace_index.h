@@ -1,0 +1,26 @@
+// The index file of a recording: its image (trace/timeline_image.h), how often each name occurs,
+// and the delays of its steps, in the cache directory. A board that starts again maps it and is
+// ready at once, and while it is looked at the system may take its pages back.
+#ifndef LEAT_BOARD_TRACE_INDEX_H_
+#define LEAT_BOARD_TRACE_INDEX_H_
+
+#include "board/trace_store.h"
+
+// How large a recording's slices may be that are verified when its index is opened. Those of others
+// are when their delays are first walked (board_trace_store_take).
+#define BOARD_TRACE_VERIFY_BYTES ((size_t)64 << 20)
+
+// Fills |trace|, whose path and stat are set, from the index in |cache|. False, and it is as it
+// was, where there is none, or it is of another version, damaged, or of a file that has changed.
+// Slices of more than |verify_bytes| are not verified, and |trace| says so.
+bool board_trace_index_read(board_stored_trace_t* trace, const char* cache, size_t verify_bytes);
+// Reads the recording of |trace|, whose path and stat are set, and fills |trace|. The slices go to
+// the new index, or where |cache| is NULL to a file without a name in the directory for temporary
+// files. About |limit_bytes| of them are in memory at a time. The codes are those of
+// leat_timeline_convert and leat_delays_find; after an error |trace| is as it was.
+LEAT_MUST_USE leat_status_t board_trace_index_make(board_stored_trace_t* trace, const char* cache,
+                                                   size_t limit_bytes);
+// Unmaps what |trace| lies in. Its timeline and delays must be gone.
+void board_trace_index_unmap(board_stored_trace_t* trace);
+
+#endif  // LEAT_BOARD_TRACE_INDEX_H_

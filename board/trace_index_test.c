@@ -1,0 +1,380 @@
+// A recording's index is a cache of what was read of it, and a cache must never change an answer. A
+// recording that comes back from its index is compared with one that was read directly. Each byte
+// of an index is changed by itself, and it is cut off everywhere: such an index is not used. Where
+// its slices are only verified when they are walked, as those of large recordings are, a changed
+// slice is noticed then. A recording that changed in size, in time, or only in its first or last
+// bytes makes the index void. Indexes of recordings that are gone are removed when another one is
+// made, and those of others, and files that are no indexes, stay. Where no index can be written the
+// recording is read all the same.
+#include "board/trace_index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/crc32c.h"
+#include "formats/test_directory.h"
+#include "trace/test_recording.h"
+
+#define RECORDING "r.perfetto-trace"
+#define LIMIT_BYTES ((size_t)1 << 20)
+
+static void make_recording(const char* name, int steps) {
+  test_recording_t r;
+  test_recording_initialize(&r);
+  test_add_thread(&r, "main");
+  test_add_thread(&r, "saver");
+  const uint32_t conv = test_add_name(&r, "conv1", "Conv2D");
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = 1000 + 3000 * i;
+    test_add_span(&r, 0, at, at + 2000, LEAT_SPAN_STEP, 0, i);
+    test_add_span(&r, 0, at + 100, at + 1900, LEAT_SPAN_KERNEL, conv, 64);
+    if (i % 3 == 1) test_add_span(&r, 0, at + 200, at + 900, LEAT_SPAN_LOCK, 0, 101);
+    test_add_span(&r, 1, at, at + 50, LEAT_SPAN_SEND, conv, 90 + i);
+  }
+  test_recording_write(&r, test_path(name));
+  test_recording_deinitialize(&r);
+}
+
+// What the store would fill; |path| must outlive it.
+static board_stored_trace_t trace_of(const char* path) {
+  board_stored_trace_t trace = {.path = (char*)path, .users = 1};
+  LEAT_EXPECT_OK(
+      leat_file_system_posix()->vtable->stat(leat_file_system_posix(), path, &trace.stat));
+  return trace;
+}
+
+static void release(board_stored_trace_t* trace) {
+  leat_delays_free(trace->delays);
+  leat_timeline_free(trace->timeline);
+  leat_allocator_free(leat_allocator_system(), trace->names);
+  board_trace_index_unmap(trace);
+}
+
+static board_stored_trace_t make_index(const char* path) {
+  board_stored_trace_t trace = trace_of(path);
+  LEAT_EXPECT_OK(board_trace_index_make(&trace, test_directory, LIMIT_BYTES));
+  assert_true(trace.is_verified);
+  return trace;
+}
+
+// Whether the recording at |path| has an index that is used. What it has is verified.
+static bool has_index(const char* path) {
+  board_stored_trace_t trace = trace_of(path);
+  const bool has = board_trace_index_read(&trace, test_directory, SIZE_MAX);
+  assert_true(has ? trace.is_verified : !trace.timeline && !trace.mapping && !trace.delays);
+  release(&trace);
+  return has;
+}
+
+// Without waiting for the disk, as thousands of them would.
+static void rewrite(const char* name, const void* data, size_t size) {
+  FILE* file = fopen(test_path(name), "w");
+  assert_non_null(file);
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  assert_int_equal(fclose(file), 0);
+}
+
+static leat_status_t note_index(void* data, const char* name) {
+  if (strstr(name, ".trace") && !strstr(name, "perfetto")) snprintf(data, 64, "%s", name);
+  return leat_ok_status();
+}
+
+// The name of the one index in the directory; "": there is none.
+static const char* index_name(void) {
+  static char name[64];
+  *name = 0;
+  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(), test_directory,
+                                                        note_index, name));
+  return name;
+}
+
+static leat_status_t count_file(void* data, const char* name) {
+  ++*(int*)data;
+  return leat_ok_status();
+}
+
+static int file_count(void) {
+  int count = 0;
+  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(), test_directory,
+                                                        count_file, &count));
+  return count;
+}
+
+static void expect_same(const board_stored_trace_t* got, const leat_timeline_t* timeline,
+                        const leat_delays_t* delays) {
+  leat_string_builder_t reports[2];
+  assert_int_equal(got->timeline->slice_count, timeline->slice_count);
+  assert_int_equal(got->timeline->name_count, timeline->name_count);
+  for (size_t r = 0; r < timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+      const leat_lane_t *a = &got->timeline->rows[r]->lanes[l], *b = &timeline->rows[r]->lanes[l];
+      assert_int_equal(a->count, b->count);
+      assert_memory_equal(a->slices, b->slices, b->count * sizeof *b->slices);
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    leat_string_builder_initialize(leat_allocator_system(), &reports[i]);
+    LEAT_EXPECT_OK(leat_delays_report(i ? got->delays : delays, &reports[i]));
+  }
+  assert_string_equal(reports[1].data, reports[0].data);
+  for (int i = 0; i < 2; ++i) leat_string_builder_deinitialize(&reports[i]);
+}
+
+static void a_recording_comes_back(void** state) {
+  leat_timeline_t* timeline;
+  leat_delays_t* delays;
+  make_recording(RECORDING, 60);
+  LEAT_EXPECT_OK(
+      leat_timeline_read(leat_file_system_posix(), test_path(RECORDING), &timeline));
+  LEAT_EXPECT_OK(leat_delays_find(timeline, &delays));
+  assert_false(has_index(test_path(RECORDING)));
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  expect_same(&made, timeline, delays);
+  assert_int_equal(file_count(), 2);  // the recording and its index
+  board_stored_trace_t read = trace_of(test_path(RECORDING));
+  assert_true(board_trace_index_read(&read, test_directory, SIZE_MAX));
+  expect_same(&read, timeline, delays);
+  assert_memory_equal(read.names, made.names, timeline->name_count * sizeof *made.names);
+  size_t counted = 0;
+  for (size_t i = 0; i < timeline->name_count; ++i) counted += read.names[i].count;
+  assert_int_equal(counted, timeline->slice_count);
+  // The lanes lie in the file, and not in memory of their own.
+  const char* lane = (const char*)read.timeline->rows[0]->lanes[0].slices;
+  const char* mapping = read.mapping;
+  assert_true(lane > mapping && lane < mapping + read.mapping_bytes);
+  release(&made);
+  release(&read);
+  // A recording whose path is told otherwise is the same one.
+  char around[600];
+  snprintf(around, sizeof around, "%s/../%s/" RECORDING, test_directory,
+           strrchr(test_directory, '/') + 1);
+  assert_true(has_index(around));
+  leat_delays_free(delays);
+  leat_timeline_free(timeline);
+}
+
+static void a_damaged_index_is_not_used(void** state) {
+  size_t size;
+  make_recording(RECORDING, 4);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  release(&made);
+  const char* name = index_name();
+  char* bytes = test_read_file(name, &size);
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] ^= 4;
+    rewrite(name, bytes, size);
+    if (has_index(test_path(RECORDING))) print_error("byte %zu of %zu\n", i, size);
+    assert_false(has_index(test_path(RECORDING)));
+    bytes[i] ^= 4;
+  }
+  for (size_t cut = 0; cut < size; cut += 5) {
+    rewrite(name, bytes, cut);
+    assert_false(has_index(test_path(RECORDING)));
+  }
+  rewrite(name, bytes, size);
+  assert_true(has_index(test_path(RECORDING)));
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+// As above, with checksums that fit: the numbers of the section are looked at themselves.
+static void numbers_are_checked_behind_right_checksums(void** state) {
+  size_t size, refused = 0;
+  uint64_t sizes[2];
+  make_recording(RECORDING, 4);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  release(&made);
+  const char* name = index_name();
+  char* bytes = test_read_file(name, &size);
+  memcpy(sizes, bytes + size - 24, sizeof sizes);
+  char* section = bytes + sizes[0];
+  for (size_t i = 0; i < sizes[1]; ++i) {
+    section[i] ^= (char)0x81;
+    uint32_t crc = leat_crc32c_extend(leat_crc32c(sizes, sizeof sizes), section, (size_t)sizes[1]);
+    memcpy(bytes + size - 8, &crc, sizeof crc);
+    rewrite(name, bytes, size);
+    board_stored_trace_t trace = trace_of(test_path(RECORDING));
+    if (board_trace_index_read(&trace, test_directory, SIZE_MAX)) {
+      leat_string_builder_t report;
+      leat_string_builder_initialize(leat_allocator_system(), &report);
+      leat_status_free(leat_delays_report(trace.delays, &report));
+      leat_string_builder_deinitialize(&report);
+      for (size_t n = 0; n < trace.timeline->name_count; ++n) {
+        const board_trace_name_t* at = &trace.names[n];
+        if (!at->count) continue;
+        assert_true(at->row < trace.timeline->row_count);
+        assert_true(at->slice < trace.timeline->rows[at->row]->lanes[at->lane].count);
+      }
+    } else {
+      ++refused;
+    }
+    release(&trace);
+    section[i] ^= (char)0x81;
+  }
+  assert_true(refused > 200);
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void large_recordings_are_verified_later(void** state) {
+  size_t size;
+  make_recording(RECORDING, 50);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  const size_t at = (size_t)((char*)&made.timeline->rows[0]->lanes[0].slices[20].name -
+                             (char*)made.mapping);
+  release(&made);
+  char* bytes = test_read_file(index_name(), &size);
+  bytes[at + 3] = 0x7f;  // a name that does not exist
+  test_write_file(index_name(), bytes, size);
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  assert_true(board_trace_index_read(&trace, test_directory, 0));
+  assert_false(trace.is_verified);
+  release(&trace);
+  // The store reads such a recording again when it is walked, and makes its index anew.
+  assert_false(has_index(test_path(RECORDING)));
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void set_time(const char* path, int64_t time_ns) {
+  const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+                                   {time_ns / 1000000000, time_ns % 1000000000}};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_changed_recording_makes_it_void(void** state) {
+  size_t size;
+  make_recording(RECORDING, 200);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  const int64_t time_ns = made.stat.modified_ns;
+  release(&made);
+  char* bytes = test_read_file(RECORDING, &size);
+  assert_true(size > 10000);
+  assert_true(has_index(test_path(RECORDING)));
+  set_time(test_path(RECORDING), time_ns + 1000000);
+  assert_false(has_index(test_path(RECORDING)));
+  // With the old time: another first byte, another last one, one byte less.
+  for (int i = 0; i < 3; ++i) {
+    const size_t at = i ? size - 1 : 9;
+    bytes[at] ^= 1;
+    test_write_file(RECORDING, bytes, i < 2 ? size : size - 1);
+    set_time(test_path(RECORDING), time_ns);
+    assert_false(has_index(test_path(RECORDING)));
+    bytes[at] ^= 1;
+  }
+  test_write_file(RECORDING, bytes, size);
+  set_time(test_path(RECORDING), time_ns);
+  assert_true(has_index(test_path(RECORDING)));
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void indexes_of_recordings_that_are_gone_are_removed(void** state) {
+  make_recording("a.perfetto-trace", 3);
+  make_recording("b.perfetto-trace", 3);
+  make_recording("c.perfetto-trace", 3);
+  test_write_file("0123456789abcdef.trace", "of another version", 18);
+  test_write_file("notes.trace", "somebody's", 10);
+  board_stored_trace_t a = make_index(test_path("a.perfetto-trace"));
+  board_stored_trace_t b = make_index(test_path("b.perfetto-trace"));
+  assert_int_equal(file_count(), 6);  // the one of another version is gone
+  remove(test_path("a.perfetto-trace"));
+  board_stored_trace_t c = make_index(test_path("c.perfetto-trace"));
+  assert_int_equal(file_count(), 5);  // b and c, their indexes, and the notes
+  assert_true(has_index(test_path("b.perfetto-trace")));
+  assert_true(has_index(test_path("c.perfetto-trace")));
+  // What was removed is still mapped.
+  assert_int_equal(a.timeline->rows[0]->lanes[0].slices[2].begin_ns, 7000);
+  release(&a);
+  release(&b);
+  release(&c);
+}
+
+// Without a cache directory the file has no name, and where none can be made the store reads the
+// recording into memory.
+static void an_index_is_not_needed(void** state) {
+  make_recording(RECORDING, 30);
+  setenv("TMPDIR", test_directory, 1);
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  LEAT_EXPECT_OK(board_trace_index_make(&trace, NULL, 0));
+  assert_int_equal(file_count(), 1);
+  assert_int_equal(trace.delays->step_count, 30);
+  assert_non_null(trace.mapping);
+  release(&trace);
+  trace = trace_of(test_path(RECORDING));
+  leat_status_t status = board_trace_index_make(&trace, "/nonexistent/leat", LIMIT_BYTES);
+  assert_int_equal(leat_status_code(status), LEAT_NOT_FOUND);
+  assert_true(!trace.mapping && !trace.timeline && !trace.delays && !trace.names);
+  leat_status_free(status);
+  board_trace_store_t* store;
+  board_stored_trace_t* taken;
+  LEAT_EXPECT_OK(board_trace_store_create("/nonexistent/leat", &store));
+  LEAT_EXPECT_OK(
+      board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), true, &taken));
+  assert_null(taken->mapping);
+  assert_int_equal(taken->delays->step_count, 30);
+  board_trace_store_release(store, taken);
+  board_trace_store_free(store);
+}
+
+// The store gives what the index has, unless it must be walked and is damaged.
+static void the_store_uses_the_index(void** state) {
+  board_trace_store_t* store;
+  board_stored_trace_t* trace;
+  size_t size;
+  make_recording(RECORDING, 30);
+  for (int start = 0; start < 2; ++start) {
+    LEAT_EXPECT_OK(board_trace_store_create(test_directory, &store));
+    LEAT_EXPECT_OK(
+        board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), false, &trace));
+    assert_int_equal(trace->timeline->slice_count, 100);
+    assert_non_null(trace->mapping);
+    // As if it were too large to be verified.
+    if (start == 1) trace->is_verified = false;
+    if (start == 0) board_trace_store_release(store, trace);
+    if (start == 0) board_trace_store_free(store);
+  }
+  // A walk verifies it.
+  board_stored_trace_t* walked;
+  LEAT_EXPECT_OK(
+      board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), true, &walked));
+  assert_ptr_equal(walked, trace);
+  assert_true(walked->is_verified);
+  board_trace_store_release(store, walked);
+  // A slice changes in the file, and so in the mapping.
+  trace->is_verified = false;
+  const size_t at =
+      (size_t)((char*)&trace->timeline->rows[0]->lanes[0].slices[7].name - (char*)trace->mapping);
+  FILE* file = fopen(test_path(index_name()), "r+");
+  assert_non_null(file);
+  fseek(file, (long)at + 3, SEEK_SET);
+  fputc(0x7f, file);
+  fclose(file);
+  LEAT_EXPECT_OK(
+      board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), false, &walked));
+  assert_ptr_equal(walked, trace);
+  board_trace_store_release(store, walked);
+  LEAT_EXPECT_OK(
+      board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), true, &walked));
+  assert_ptr_not_equal(walked, trace);
+  assert_int_equal(walked->timeline->rows[0]->lanes[0].slices[7].name,
+                   walked->timeline->rows[0]->lanes[0].slices[6].name);
+  board_trace_store_release(store, walked);
+  board_trace_store_release(store, trace);
+  board_trace_store_free(store);
+  assert_true(has_index(test_path(RECORDING)));  // a new one
+  leat_allocator_free(leat_allocator_system(), test_read_file(index_name(), &size));
+}
+
+#define TEST(name) \
+  cmocka_unit_test_setup_teardown(name, test_directory_make, test_directory_remove)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(a_recording_comes_back),
+      TEST(a_damaged_index_is_not_used),
+      TEST(numbers_are_checked_behind_right_checksums),
+      TEST(large_recordings_are_verified_later),
+      TEST(a_changed_recording_makes_it_void),
+      TEST(indexes_of_recordings_that_are_gone_are_removed),
+      TEST(an_index_is_not_needed),
+      TEST(the_store_uses_the_index),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+// The delays of a recording as bytes, for whoever keeps the recording's image
+// (trace/timeline_image.h): to find them takes a look at every slice, and a walk for each step.
+#ifndef LEAT_TRACE_DELAY_IMAGE_H_
+#define LEAT_TRACE_DELAY_IMAGE_H_
+
+#include "trace/delay.h"
+#include "trace/image_bytes.h"
+
+// |out|'s bytes must come to lie at a multiple of 8.
+void leat_delays_put(const leat_delays_t* delays, leat_string_builder_t* out);
+// The delays of |timeline|, which must outlive them, as must the bytes, in which most of them lie.
+// All numbers in them are checked against the timeline; where one is not in range the reader has
+// failed, and |*out_delays| is NULL.
+LEAT_MUST_USE leat_status_t leat_delays_take(leat_image_reader_t* reader,
+                                             const leat_timeline_t* timeline,
+                                             leat_delays_t** out_delays);
+
+#endif  // LEAT_TRACE_DELAY_IMAGE_H_
