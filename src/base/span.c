@@ -154,10 +154,9 @@ static uint32_t title_of(const leat_cpu_event_t* event) {
   if (!event->other_thread || recorder.title_count >= MAX_TITLES) return 0;
   const leat_string_view_t title =
       leat_thread_titles_find(&recorder.titles, event->other_process, event->other_thread);
-  const uint32_t name =
-      title.size ? number_of(title, event->kind == LEAT_CPU_WAKING ? LEAT_SV("woken by")
-                                                                   : LEAT_SV("preempted by"))
-                 : 0;
+  const leat_string_view_t kind =
+      event->kind == LEAT_CPU_WAKING ? LEAT_SV("woken by") : LEAT_SV("preempted by");
+  const uint32_t name = title.size ? number_of(title, kind) : 0;
   recorder.title_count += recorder.current->name_count - before;
   return name;
 }
@@ -182,11 +181,8 @@ static void put_off_core(switches_t* s, int64_t begin_ns, int64_t end_ns, uint32
     s->writer->off_core = chunk;
   }
   const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
-  chunk->spans[count] = (leat_span_t){.begin = time_of(s, begin_ns),
-                                      .end = time_of(s, end_ns),
-                                      .name = name,
-                                      .kind = LEAT_SPAN_OFF_CORE,
-                                      .value = value};
+  chunk->spans[count] = (leat_span_t){time_of(s, begin_ns), time_of(s, end_ns), name,
+                                      LEAT_SPAN_OFF_CORE, 0, value};
   atomic_store_explicit(&chunk->count, count + 1, memory_order_relaxed);
 }
 

@@ -170,7 +170,8 @@ static void a_step_of_two_processes_is_in_one_file(void** state) {
   LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), PATH, &timeline));
   assert_int_equal(timeline->damaged, 0);
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  LEAT_EXPECT_OK(leat_delay_graph_find(timeline, &arena, &graph));
+  LEAT_EXPECT_OK(leat_delay_graph_index(timeline, &arena, &graph));
+  LEAT_EXPECT_OK(leat_delay_graph_find_links(&graph, &arena));
   const bool is_first = kernels_of(timeline, timeline->clocks[0].process, "z") > 0;
   const int64_t worker = timeline->clocks[is_first ? 0 : 1].process;
   const int64_t ps = timeline->clocks[is_first ? 1 : 0].process;

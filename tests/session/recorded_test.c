@@ -36,7 +36,8 @@ static void record(scene_t* s, leat_output_t x, leat_output_t fetch, recorded_t*
   leat_recording_free(recording);
   LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), PATH, &out->timeline));
   leat_arena_initialize(leat_allocator_system(), 0, &out->arena);
-  LEAT_EXPECT_OK(leat_delay_graph_find(out->timeline, &out->arena, &out->graph));
+  LEAT_EXPECT_OK(leat_delay_graph_index(out->timeline, &out->arena, &out->graph));
+  LEAT_EXPECT_OK(leat_delay_graph_find_links(&out->graph, &out->arena));
 }
 
 static void free_recorded(recorded_t* recorded) {
