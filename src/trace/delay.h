@@ -81,7 +81,7 @@ typedef struct leat_delay_s {
   int64_t total_ns;                      // of the pieces; of a group: a step's mean
   int64_t median_ns;                     // in the steps of the group
   int64_t gain_ns;                       // what the step would gain
-  bool has_others;                       // other threads than |by| are to blame for a part
+  uint32_t has_others;                   // 1: other threads than |by| are to blame for a part
 } leat_delay_t;
 
 typedef struct leat_delay_entry_s leat_delay_entry_t;
