@@ -42,6 +42,19 @@ static uint64_t count(const leat_recording_t* recording, leat_span_kind_t kind, 
   return total;
 }
 
+// How many names the test gave, with the empty one: those that took cores or woke threads have
+// categories of their own.
+static uint32_t count_names(const leat_recording_t* recording) {
+  uint32_t names = recording->name_count;
+  for (uint32_t i = 1; i < recording->name_count; ++i) {
+    const leat_string_view_t category = recording->names[i].category;
+    names -= leat_string_view_equals(category, "preempted by") ||
+             leat_string_view_equals(category, "woken by") ||
+             leat_string_view_equals(category, "ready for a core");
+  }
+  return names;
+}
+
 // The first span of |kind|.
 static const leat_span_t* find(const leat_recording_t* recording, leat_span_kind_t kind) {
   for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
@@ -125,7 +138,7 @@ static void recordings_do_not_mix(void** state) {
     assert_int_equal(leat_span_name(&first, LEAT_SV("a"), LEAT_SV("A")), one);
     leat_recording_t* recording = stop();
     assert_int_equal(count(recording, LEAT_SPAN_TASK, round), 1);
-    assert_int_equal(recording->name_count, 3);
+    assert_int_equal(count_names(recording), 3);
     assert_true(leat_string_view_equals(recording->names[one].name, "a"));
     assert_true(leat_string_view_equals(recording->names[one].category, "A"));
     assert_true(leat_string_view_equals(recording->names[two].name, "b"));
