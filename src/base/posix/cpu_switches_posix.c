@@ -44,6 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/perf_ring.h"
 #include "base/thread.h"
 
 // 512 KiB and a page are as much as the system lets a process without further rights lock for each
@@ -365,14 +366,9 @@ static void take_waking(const leat_cpu_switches_t* switches, const record_t* rec
   fn(data, &event);
 }
 
-// Copies |size| bytes at |position| of a ring, which may go on at its beginning.
-static void copy_out(const leat_cpu_switches_t* switches, const ring_t* ring, uint64_t position,
-                     void* out, size_t size) {
-  const uint8_t* bytes = (const uint8_t*)ring->page + switches->page_bytes;
-  const size_t at = (size_t)(position % switches->ring_bytes);
-  const size_t first = size < switches->ring_bytes - at ? size : switches->ring_bytes - at;
-  memcpy(out, bytes + at, first);
-  memcpy((uint8_t*)out + first, bytes, size - first);
+static void copy_record(const leat_cpu_switches_t* switches, ring_t* ring, size_t size) {
+  leat_perf_ring_copy(ring->page, switches->page_bytes, switches->ring_bytes, ring->tail,
+                      &ring->record, size);
 }
 
 // Copies out the next record of the ring. Without one its time is the greatest there is.
@@ -380,13 +376,13 @@ static void fetch(const leat_cpu_switches_t* switches, ring_t* ring) {
   record_t* record = &ring->record;
   ring->time_ns = INT64_MAX;
   if (ring->tail >= ring->head) return;
-  copy_out(switches, ring, ring->tail, &record->header, sizeof record->header);
+  copy_record(switches, ring, sizeof record->header);
   const size_t size = record->header.size;
   if (size < sizeof record->header || size > sizeof *record) {  // never written by the system
     ring->tail = ring->head;
     return;
   }
-  copy_out(switches, ring, ring->tail, record, size);
+  copy_record(switches, ring, size);
   ring->time_ns = 0;
   if (record->header.type == PERF_RECORD_SAMPLE) {
     ring->time_ns = (int64_t)record->waking.time_ns;

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/perf_ring.h"
+
 #define RING_PAGES 16u
 #define MAX_RECORD_BYTES 64u
 
@@ -97,15 +99,10 @@ static void take(leat_thread_switches_t* switches, const record_t* record,
   }
 }
 
-// Copies |size| bytes at |position| of the ring, which may go on at its beginning.
-static void copy_out(const leat_thread_switches_t* switches, uint64_t position, void* out,
-                     size_t size) {
-  const uint8_t* ring = (const uint8_t*)switches->page + switches->page_bytes;
-  const size_t ring_bytes = RING_PAGES * switches->page_bytes;
-  const size_t at = (size_t)(position % ring_bytes);
-  const size_t first = size < ring_bytes - at ? size : ring_bytes - at;
-  memcpy(out, ring + at, first);
-  memcpy((uint8_t*)out + first, ring, size - first);
+static void copy_record(const leat_thread_switches_t* switches, uint64_t position, record_t* out,
+                        size_t size) {
+  leat_perf_ring_copy(switches->page, switches->page_bytes, RING_PAGES * switches->page_bytes,
+                      position, out, size);
 }
 
 uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t until_ns, bool is_end,
@@ -116,13 +113,13 @@ uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t unt
   const bool is_full = RING_PAGES * switches->page_bytes - (head - tail) < MAX_RECORD_BYTES;
   record_t record;
   while (tail < head) {
-    copy_out(switches, tail, &record.header, sizeof record.header);
+    copy_record(switches, tail, &record, sizeof record.header);
     const size_t size = record.header.size;
     if (size < sizeof record.header) {  // never written by the system
       tail = head;
       break;
     }
-    copy_out(switches, tail, &record, size < sizeof record ? size : sizeof record);
+    copy_record(switches, tail, &record, size < sizeof record ? size : sizeof record);
     if (record.header.type == PERF_RECORD_SWITCH &&
         (int64_t)record.switched.time_ns > until_ns) {
       break;
