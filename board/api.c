@@ -146,7 +146,7 @@ static bool print_run(const board_run_t* run, const char* plugin, board_data_cla
                       board_api_print_fn_t print, bool is_first, leat_string_builder_t* out) {
   bool has_any = false, follows = false;
   for (size_t i = 0; i < run->series_count; ++i) {
-    const board_series_t* series = run->series[i];
+    board_series_t* series = run->series[i];
     if (series->data_class != data_class || strcmp(series->plugin, plugin)) continue;
     if (!has_any) {
       if (!is_first) leat_string_builder_append_char(out, ',');
@@ -184,7 +184,7 @@ leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_c
   return leat_ok_status();
 }
 
-void board_api_print_names(const board_series_t* series, leat_string_builder_t* out) {
+void board_api_print_names(board_series_t* series, leat_string_builder_t* out) {
   leat_string_builder_append(out, LEAT_SV("\"displayName\":"));
   board_json_string(out, leat_string_view_from(series->display_name));
   leat_string_builder_append(out, LEAT_SV(",\"description\":"));

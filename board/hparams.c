@@ -69,17 +69,18 @@ static leat_status_t read_metrics(board_run_t* run, leat_string_view_t group, le
   leat_status_t status = leat_ok_status();
   leat_mutex_lock(&run->lock);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
-    const board_series_t* series = run->series[i];
+    board_series_t* series = run->series[i];
     if (series->form != BOARD_FORM_SCALAR || strcmp(series->plugin, "scalars") || !series->count) {
       continue;
     }
-    uint32_t last = series->count - 1;
+    const board_columns_t columns = board_series_columns(series);
+    const uint32_t last = columns.count - 1;
     board_metric_value_t* value;
     status = leat_message_list_append(arena, list, sizeof *value, (void**)&value);
     if (status) break;
-    *value = (board_metric_value_t){.name = {.group = group}, .value = series->values[last],
-                                    .wall_time = series->wall_times[last],
-                                    .step = series->steps[last]};
+    *value = (board_metric_value_t){.name = {.group = group}, .value = columns.values[last],
+                                    .wall_time = columns.wall_times[last],
+                                    .step = columns.steps[last]};
     status = leat_arena_copy_string(arena, leat_string_view_make(series->tag, series->tag_size),
                                     &value->name.tag);
   }

@@ -40,7 +40,7 @@ void board_run_forget(board_run_t* run) {
     board_series_deinitialize(run->series[i]);
     leat_allocator_free(leat_allocator_system(), run->series[i]);
   }
-  run->series_count = 0;
+  run->series_count = run->latest = 0;
   leat_string_map_deinitialize(&run->by_tag);
   if (run->mapping) munmap(run->mapping, run->mapping_bytes);
   run->mapping = NULL;

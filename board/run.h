@@ -20,7 +20,7 @@ typedef struct board_run_s {
   board_series_t** series;
   size_t series_count, series_capacity;
   leat_string_map_t by_tag;
-  size_t expected;  // the series that the next value probably belongs to
+  size_t latest;  // index of the series of the last value, 0 where there was none
   // The files in the order in which they were found: places in series name them by index.
   board_event_file_t** files;
   size_t file_count, file_capacity;

@@ -61,16 +61,16 @@ static board_run_t* load(void) {
   return run;
 }
 
-static const board_series_t* series_of(board_run_t* run, const char* tag) {
-  const board_series_t* series = board_run_find(run, leat_string_view_from(tag));
+static board_series_t* series_of(board_run_t* run, const char* tag) {
+  board_series_t* series = board_run_find(run, leat_string_view_from(tag));
   assert_non_null(series);
   return series;
 }
 
 static void expect_steps(board_run_t* run, const char* tag, const int64_t* steps, uint32_t count) {
-  const board_series_t* series = series_of(run, tag);
-  assert_int_equal(series->count, count);
-  for (uint32_t i = 0; i < count; ++i) assert_int_equal(series->steps[i], steps[i]);
+  const board_columns_t columns = board_series_columns(series_of(run, tag));
+  assert_int_equal(columns.count, count);
+  for (uint32_t i = 0; i < count; ++i) assert_int_equal(columns.steps[i], steps[i]);
 }
 
 static void a_second_start_purges(void** state) {
@@ -83,7 +83,7 @@ static void a_second_start_purges(void** state) {
   add_simple(3, "a", 30);
   board_run_t* run = load();
   expect_steps(run, "a", (const int64_t[]){0, 1, 2, 3}, 4);
-  assert_true(series_of(run, "a")->values[3] == 30);
+  assert_true(board_series_columns(series_of(run, "a")).values[3] == 30);
   expect_steps(run, "b", NULL, 0);
   assert_int_equal(run->purged, 4);
   expect_steps(run, "early", (const int64_t[]){2}, 1);
@@ -132,10 +132,11 @@ static void tensors_are_scalars_too(void** state) {
   tensor = (leat_pb_tensor_proto_t){.dtype = 2, .tensor_content = LEAT_SV("abc")};
   add_value(4, value);
   board_run_t* run = load();
-  const board_series_t* series = series_of(run, "t");
-  assert_int_equal(series->count, 2);
-  assert_true(series->values[0] == 2.5);
-  assert_true(isnan(series->values[1]));
+  board_series_t* series = series_of(run, "t");
+  const board_columns_t columns = board_series_columns(series);
+  assert_int_equal(columns.count, 2);
+  assert_true(columns.values[0] == 2.5);
+  assert_true(isnan(columns.values[1]));
   assert_string_equal(series->plugin, "scalars");
   assert_string_equal(series->display_name, "Loss");
   assert_int_equal(run->skipped, 2);
