@@ -48,6 +48,10 @@ LEAT_MUST_USE leat_status_t board_api_index(board_api_t* api, const char* plugin
                                             board_data_class_t data_class,
                                             board_api_print_fn_t print,
                                             leat_string_builder_t* out);
+// ["tag", ...]: the tags of all such series, each once, in the order of the runs.
+LEAT_MUST_USE leat_status_t board_api_tag_list(board_api_t* api, const char* plugin,
+                                               board_data_class_t data_class,
+                                               leat_string_builder_t* out);
 // The content type of a picture, which its first bytes tell.
 const char* board_api_image_type(leat_string_view_t bytes);
 // "displayName": ..., "description": ...
@@ -119,6 +123,7 @@ BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_delete_run);
 BOARD_ROUTE(board_api_columns);
+BOARD_ROUTE(board_api_scalar_tag_list);
 BOARD_ROUTE(board_api_live);
 BOARD_ROUTE(board_api_page);
 BOARD_ROUTE(board_api_style);

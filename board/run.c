@@ -13,7 +13,7 @@
 
 #include "board/run_event.h"
 
-#define RECORDS_A_LOCK 256
+#define RECORDS_A_LOCK 64
 
 leat_status_t board_run_create(const char* name, const char* directory, board_run_t** out_run) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -164,9 +164,10 @@ static int compare_turns(const void* a, const void* b) {
   return strcmp(((const turn_t*)a)->file->path, ((const turn_t*)b)->file->path);
 }
 
-// Takes in what a file has that is new. A file that went away is not an error: its points stay.
-static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
-                               bool* out_replaced) {
+// Takes in what a file has that is new, but stops behind |*inout_left| bytes, from which it takes
+// off what it read. A file that went away is not an error: its points stay.
+static leat_status_t load_file(board_run_t* run, turn_t turn, uint64_t* inout_left,
+                               bool* out_changed, bool* out_replaced) {
   board_record_t record;
   leat_status_t status = board_event_file_open(turn.file);
   if (status && leat_status_code(status) == LEAT_NOT_FOUND) {
@@ -176,9 +177,9 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
   *out_replaced = !status && turn.file->size < turn.file->offset;
   bool more = !status && !*out_replaced && turn.file->size > turn.file->offset;
   uint64_t begin = turn.file->offset;
-  while (more) {
+  while (more && turn.file->offset - begin < *inout_left) {
     leat_mutex_lock(&run->lock);
-    for (int i = 0; more && i < RECORDS_A_LOCK; ++i) {
+    for (int i = 0; more && i < RECORDS_A_LOCK && turn.file->offset - begin < *inout_left; ++i) {
       more = board_event_file_next(turn.file, &record);
       if (more) status = board_run_take(run, turn.index, record);
       more = more && !status;
@@ -186,7 +187,9 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
     ++run->version;
     leat_mutex_unlock(&run->lock);
   }
-  *out_changed |= turn.file->offset > begin;
+  uint64_t read = turn.file->offset - begin;
+  *inout_left -= read < *inout_left ? read : *inout_left;
+  *out_changed |= read > 0;
   if (!status) {
     status = turn.file->broken;
     turn.file->broken = leat_ok_status();
@@ -195,7 +198,7 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
   return status;
 }
 
-leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
+static leat_status_t load_up_to(board_run_t* run, uint64_t left, bool* out_changed) {
   leat_file_system_t* fs = leat_file_system_default();
   turn_t* turns = NULL;
   *out_changed = false;
@@ -210,9 +213,9 @@ leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
   size_t count = turns ? run->file_count : 0;
   leat_mutex_unlock(&run->lock);
   if (count) qsort(turns, count, sizeof *turns, compare_turns);
-  for (size_t i = 0; i < count && !status; ++i) {
+  for (size_t i = 0; i < count && left && !status; ++i) {
     bool replaced = false;
-    status = load_file(run, turns[i], out_changed, &replaced);
+    status = load_file(run, turns[i], &left, out_changed, &replaced);
     if (replaced) {
       leat_mutex_lock(&run->lock);
       board_run_forget(run);
@@ -223,4 +226,13 @@ leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
   }
   leat_allocator_free(leat_allocator_system(), turns);
   return status;
+}
+
+leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
+  return load_up_to(run, UINT64_MAX, out_changed);
+}
+
+leat_status_t board_run_begin(board_run_t* run, uint64_t bytes, bool* out_changed) {
+  *out_changed = false;
+  return run->has_events ? leat_ok_status() : load_up_to(run, bytes, out_changed);
 }

@@ -49,6 +49,10 @@ void board_run_forget(board_run_t* run);
 bool board_run_is_event_file(const char* name);
 // Reads what the files have that was not read before. |*out_changed| says whether there was any.
 LEAT_MUST_USE leat_status_t board_run_load(board_run_t* run, bool* out_changed);
+// The same for a run of which nothing was read yet, but no more than its first records of about
+// |bytes|, so that it is shown before other runs are read to their ends. Nothing where something
+// was read.
+LEAT_MUST_USE leat_status_t board_run_begin(board_run_t* run, uint64_t bytes, bool* out_changed);
 // The series of |tag|, or NULL. The caller holds the lock.
 board_series_t* board_run_find(const board_run_t* run, leat_string_view_t tag);
 // The same, but only where |plugin| owns it and its class is |data_class|.

@@ -242,6 +242,69 @@ static void a_replaced_file_is_read_anew(void** state) {
   board_run_free(run);
 }
 
+// Values are looked for where they were in the event before; they are found all the same where tags
+// change places, stay away, come twice in one event, or appear late.
+static void tags_come_in_any_order(void** state) {
+  static const char* const tags[] = {"a", "b/loss", "a/longer/tag/than/a/word", "b/lost", "late"};
+  static int64_t steps[5][1000];
+  static double values[5][1000];
+  uint32_t counts[5] = {0};
+  leat_pb_summary_value_t list[6];
+  leat_pb_summary_t summary = {.value = {list, 0}};
+  for (int64_t step = 0; step < 300; ++step) {
+    summary.value.count = 0;
+    for (int64_t k = 0; k < step % 7; ++k) {
+      int64_t tag = (step * 3 + k * k * (step % 2 ? 1 : 4)) % (step < 200 ? 4 : 5);
+      list[summary.value.count++] = (leat_pb_summary_value_t){
+          .tag = leat_string_view_from(tags[tag]), .simple_value = (float)(step * 10 + k),
+          .value_case = 2};
+      steps[tag][counts[tag]] = step;
+      values[tag][counts[tag]++] = (double)(step * 10 + k);
+    }
+    add_event(&(leat_pb_event_t){.wall_time = 1, .step = step, .summary = &summary,
+                                 .what_case = 5});
+  }
+  board_run_t* run = load();
+  assert_int_equal(run->series_count, 5);
+  assert_int_equal(run->skipped, 0);
+  for (int tag = 0; tag < 5; ++tag) {
+    assert_true(counts[tag] > 20);
+    expect_steps(run, tags[tag], steps[tag], counts[tag]);
+    assert_memory_equal(board_series_columns(series_of(run, tags[tag])).values, values[tag],
+                        counts[tag] * sizeof(double));
+  }
+  board_run_free(run);
+}
+
+// The first records of a run are read across its files, and the rest when it is loaded.
+static void a_run_is_begun(void** state) {
+  bool changed;
+  board_run_t* run;
+  int64_t steps[500];
+  for (int i = 0; i < 500; ++i) steps[i] = i;
+  LEAT_EXPECT_OK(board_run_create("r", test_directory, &run));
+  for (int file = 0; file < 2; ++file) {
+    for (int i = file ? 5 : 0; i < (file ? 500 : 5); ++i) add_simple(i, "a", 0);
+    test_write_file(file ? FILE_NAME ".later" : FILE_NAME, log_bytes.data, log_bytes.size);
+    leat_string_builder_deinitialize(&log_bytes);
+  }
+  LEAT_EXPECT_OK(board_run_begin(run, 1000, &changed));
+  assert_true(changed);
+  uint32_t count = board_series_columns(series_of(run, "a")).count;
+  assert_in_range(count, 6, 100);
+  expect_steps(run, "a", steps, count);
+  // It is begun once.
+  LEAT_EXPECT_OK(board_run_begin(run, 1000, &changed));
+  assert_false(changed);
+  expect_steps(run, "a", steps, count);
+  LEAT_EXPECT_OK(board_run_load(run, &changed));
+  assert_true(changed);
+  expect_steps(run, "a", steps, 500);
+  board_run_free(run);
+  leat_file_system_t* fs = leat_file_system_posix();
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path(FILE_NAME ".later")));
+}
+
 static int begin(void** state) {
   leat_string_builder_initialize(leat_allocator_system(), &log_bytes);
   return test_directory_make(state);
@@ -256,6 +319,8 @@ int main(void) {
       cmocka_unit_test(any_bytes_are_a_tag),
       cmocka_unit_test(malformed_events_are_skipped),
       cmocka_unit_test(a_replaced_file_is_read_anew),
+      cmocka_unit_test(tags_come_in_any_order),
+      cmocka_unit_test(a_run_is_begun),
   };
   return cmocka_run_group_tests(tests, begin, test_directory_remove);
 }
