@@ -246,7 +246,17 @@ static size_t count_shown(const board_logdir_t* logdir) {
   return count;
 }
 
-static leat_status_t round_locked(board_logdir_t* logdir) {
+// Makes this thread, and those that it starts, give way to others.
+static void give_way(void) {
+#ifdef __linux__
+  // There the value is the thread's, and elsewhere that of the whole process.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+#endif
+}
+
+// |gives_way|: this thread only follows the log, and gives way to others once each run is begun. A
+// page waits for what is read until then.
+static leat_status_t round_locked(board_logdir_t* logdir, bool gives_way) {
   bool changed = false;
   leat_mutex_lock(&logdir->lock);
   const size_t before = logdir->count, shown_before = count_shown(logdir);
@@ -258,6 +268,7 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   const bool is_first = !logdir->is_loaded;
   leat_mutex_unlock(&logdir->lock);
   if (is_first) LEAT_RETURN_IF_ERROR(load_all(logdir, true, &changed));
+  if (is_first && gives_way) give_way();
   LEAT_RETURN_IF_ERROR(load_all(logdir, false, &changed));
   leat_mutex_lock(&logdir->lock);
   changed |= logdir->count != before || count_shown(logdir) != shown_before || is_first;
@@ -270,12 +281,14 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   return leat_ok_status();
 }
 
-leat_status_t board_logdir_round(board_logdir_t* logdir) {
+static leat_status_t do_round(board_logdir_t* logdir, bool gives_way) {
   leat_mutex_lock(&logdir->round_lock);
-  leat_status_t status = round_locked(logdir);
+  leat_status_t status = round_locked(logdir, gives_way);
   leat_mutex_unlock(&logdir->round_lock);
   return status;
 }
+
+leat_status_t board_logdir_round(board_logdir_t* logdir) { return do_round(logdir, false); }
 
 // ---- Deleting -----------------------------------------------------------------------------------
 // A leat_file_name_fn_t: notes the path of an event file, with its NUL.
@@ -314,7 +327,7 @@ static leat_status_t delete_locked(board_logdir_t* logdir, board_run_t* run) {
   leat_mutex_lock(&run->lock);
   board_run_forget(run);
   leat_mutex_unlock(&run->lock);
-  return round_locked(logdir);
+  return round_locked(logdir, false);
 }
 
 leat_status_t board_logdir_delete_run(board_logdir_t* logdir, leat_string_view_t name) {
@@ -332,13 +345,9 @@ leat_status_t board_logdir_delete_run(board_logdir_t* logdir, leat_string_view_t
 // rest, of ten times as long as it took, so that following costs a tenth of a processor at most.
 static void follow(void* data) {
   board_logdir_t* logdir = data;
-#ifdef __linux__
-  // There this is of the thread alone, and of those that it starts.
-  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
-#endif
   while (!atomic_load(&logdir->is_ending)) {
     int64_t begin = leat_clock_now_ns();
-    leat_status_t status = board_logdir_round(logdir);
+    leat_status_t status = do_round(logdir, true);
     if (status) fprintf(stderr, "leat: %s\n", leat_status_message(status));
     leat_status_free(status);
     int64_t rest_ms = (leat_clock_now_ns() - begin) / 100000;
