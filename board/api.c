@@ -176,7 +176,7 @@ leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_c
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   leat_string_builder_append_char(out, '{');
   for (size_t i = 0; i < count; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     has_any |= print_run(runs[i], plugin, data_class, print, !has_any, out);
     leat_mutex_unlock(&runs[i]->lock);
   }
@@ -219,7 +219,7 @@ leat_status_t board_api_tag_list(board_api_t* api, const char* plugin,
   leat_status_t status = leat_ok_status();
   leat_string_builder_append_char(out, '[');
   for (size_t i = 0; i < count && !status; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     status = print_new_tags(runs[i], plugin, data_class, &seen, out);
     leat_mutex_unlock(&runs[i]->lock);
   }

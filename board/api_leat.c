@@ -29,7 +29,7 @@ leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
   bool is_loaded = board_logdir_is_loaded(api->logdir);
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   for (size_t i = 0; i < count; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     series += runs[i]->series_count;
     for (size_t s = 0; s < runs[i]->series_count; ++s) points += runs[i]->series[s]->count;
     damaged += board_run_damaged(runs[i]);
@@ -179,7 +179,7 @@ static leat_status_t put_series(choice_t* choice, uint32_t run, board_series_t* 
 
 static leat_status_t put_run(choice_t* choice, uint32_t index, board_run_t* run) {
   leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
     board_series_t* series = run->series[i];
     leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);

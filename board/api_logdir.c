@@ -97,7 +97,7 @@ static const plugin_row_t kPlugins[] = {
 // Sets the bit of each plugin that shows a series of |run|.
 static uint32_t find_plugins(board_run_t* run) {
   uint32_t found = 0;
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   const char* before = "";
   for (size_t i = 0; i < run->series_count; ++i) {
     if (!strcmp(run->series[i]->plugin, before)) continue;

@@ -420,7 +420,7 @@ static leat_status_t copy_keys(board_logdir_t* logdir, run_key_t** out_keys, siz
   for (size_t i = 0; i < logdir->count; ++i) {
     board_run_t* run = logdir->members[i].run;
     if (logdir->members[i].seen < logdir->whole_round) continue;
-    leat_mutex_lock(&run->lock);
+    board_run_lock(run);
     double time = run->has_events ? run->first_wall_time : HUGE_VAL;
     leat_mutex_unlock(&run->lock);
     (*out_keys)[(*out_count)++] = (run_key_t){run, time};

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "board/run_event.h"
 
 #define RECORDS_A_LOCK 64
+#define READER_WAITS 50
+#define READER_WAIT_US 20
 
 leat_status_t board_run_create(const char* name, const char* directory, board_run_t** out_run) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -164,6 +167,12 @@ static int compare_turns(const void* a, const void* b) {
   return strcmp(((const turn_t*)a)->file->path, ((const turn_t*)b)->file->path);
 }
 
+// Waits while somebody waits for the lock, which was just let go, but not for long: where many read
+// all the time, loading goes on all the same.
+static void let_readers_pass(board_run_t* run) {
+  for (int i = 0; i < READER_WAITS && atomic_load(&run->waiting); ++i) usleep(READER_WAIT_US);
+}
+
 // Takes in what a file has that is new, but stops behind |*inout_left| bytes, from which it takes
 // off what it read. A file that went away is not an error: its points stay.
 static leat_status_t load_file(board_run_t* run, turn_t turn, uint64_t* inout_left,
@@ -186,6 +195,7 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, uint64_t* inout_le
     }
     ++run->version;
     leat_mutex_unlock(&run->lock);
+    let_readers_pass(run);
   }
   uint64_t read = turn.file->offset - begin;
   *inout_left -= read < *inout_left ? read : *inout_left;

@@ -1,10 +1,13 @@
 // A run: the event files of one directory, read in the order of their names as one story, and the
 // series that they tell.
 //
-// One thread at a time loads a run (board_run_load); any number read it meanwhile. Who reads holds
-// |lock| for as long as it looks at the series, so it copies or prints what it needs and lets go.
+// One thread at a time loads a run (board_run_load); any number read it meanwhile. Who reads takes
+// |lock| by board_run_lock and holds it for as long as it looks at the series, so it copies or
+// prints what it needs and lets go.
 #ifndef LEAT_BOARD_RUN_H_
 #define LEAT_BOARD_RUN_H_
+
+#include <stdatomic.h>
 
 #include "base/map.h"
 #include "base/sync.h"
@@ -14,6 +17,7 @@
 
 typedef struct board_run_s {
   leat_mutex_t lock;
+  atomic_int waiting;  // who waits for the lock to read the run
   char* name;       // its path below the log directory; "." for that itself
   char* directory;
   // Series in the order of their first values, and their places by tag.
@@ -43,6 +47,13 @@ typedef struct board_run_s {
 LEAT_MUST_USE leat_status_t board_run_create(const char* name, const char* directory,
                                              board_run_t** out_run);
 void board_run_free(board_run_t* run);
+// Takes |lock| to read the run. A thread that loads takes the lock again as soon as it let go, and
+// would win each time: it lets those pass whom it knows to wait.
+static inline void board_run_lock(board_run_t* run) {
+  atomic_fetch_add(&run->waiting, 1);
+  leat_mutex_lock(&run->lock);
+  atomic_fetch_sub(&run->waiting, 1);
+}
 // Forgets all that was read, so that it is read again. The caller holds the lock.
 void board_run_forget(board_run_t* run);
 // Whether |name| is that of an event file.

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "board/snapshot.h"
 #include "formats/generated/event.h"
 #include "formats/record/record.h"
@@ -305,6 +306,28 @@ static void a_run_is_begun(void** state) {
   LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path(FILE_NAME ".later")));
 }
 
+// A thread that loads waits for those who want to read the run, each time when it has let go of the
+// lock; and where somebody wants to all the time, it goes on after a while.
+static void loading_lets_readers_pass(void** state) {
+  bool changed;
+  board_run_t* run;
+  for (int i = 0; i < 1000; ++i) add_simple(i, "a", 0);
+  test_write_file(FILE_NAME, log_bytes.data, log_bytes.size);
+  leat_string_builder_deinitialize(&log_bytes);
+  LEAT_EXPECT_OK(board_run_create("r", test_directory, &run));
+  atomic_fetch_add(&run->waiting, 1);
+  int64_t begin_ns = leat_clock_now_ns();
+  LEAT_EXPECT_OK(board_run_load(run, &changed));
+  // It has let go some fifteen times, and has waited about a millisecond each time.
+  assert_true(leat_clock_now_ns() - begin_ns > 10000000);
+  assert_int_equal(board_series_columns(series_of(run, "a")).count, 1000);
+  atomic_fetch_sub(&run->waiting, 1);
+  board_run_lock(run);
+  assert_int_equal(atomic_load(&run->waiting), 0);
+  leat_mutex_unlock(&run->lock);
+  board_run_free(run);
+}
+
 static int begin(void** state) {
   leat_string_builder_initialize(leat_allocator_system(), &log_bytes);
   return test_directory_make(state);
@@ -321,6 +344,7 @@ int main(void) {
       cmocka_unit_test(a_replaced_file_is_read_anew),
       cmocka_unit_test(tags_come_in_any_order),
       cmocka_unit_test(a_run_is_begun),
+      cmocka_unit_test(loading_lets_readers_pass),
   };
   return cmocka_run_group_tests(tests, begin, test_directory_remove);
 }

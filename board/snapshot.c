@@ -53,7 +53,7 @@ leat_status_t board_snapshot_take(board_run_t* run, leat_string_view_t tag, cons
                                   board_data_class_t data_class, leat_arena_t* arena,
                                   board_snapshot_t* out_snapshot) {
   *out_snapshot = (board_snapshot_t){0};
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   board_series_t* series = board_run_find_of(run, tag, plugin, data_class);
   leat_status_t status = series ? copy_locked(run, series, arena, out_snapshot)
                                 : leat_make_status(LEAT_NOT_FOUND, "No %s data for run '%s', tag "
