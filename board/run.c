@@ -1,7 +1,8 @@
 // A run is loaded in rounds. Each round lists the directory, opens the files that are longer than
 // what was read of them, and takes in their new records in the order of the files' names, since a
-// program that starts again begins a new file with a later name. The lock is held for some hundred
-// records at a time, so that who reads the run waits for microseconds and not for gigabytes.
+// program that starts again begins a new file with a later name. The lock is held for some dozens
+// of records at a time and then let go for whoever waits, so that who reads the run waits for
+// microseconds and not for gigabytes.
 //
 // A file that became shorter was replaced: nothing that was read of the run can be trusted to stand
 // in it, and the run is read from its beginning.
