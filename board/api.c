@@ -63,6 +63,7 @@ static const route_t kRoutes[] = {
     {"/data/leat/status", board_api_status},
     {"/data/leat/delete_run", board_api_delete_run},
     {"/data/leat/columns", board_api_columns},
+    {"/data/leat/scalar_tags", board_api_scalar_tag_list},
     {"/data/leat/live", board_api_live},
     {"/data/leat/text", board_api_raw_text},
     {"/data/leat/hparams", board_api_hparams},
@@ -146,7 +147,7 @@ static bool print_run(const board_run_t* run, const char* plugin, board_data_cla
                       board_api_print_fn_t print, bool is_first, leat_string_builder_t* out) {
   bool has_any = false, follows = false;
   for (size_t i = 0; i < run->series_count; ++i) {
-    const board_series_t* series = run->series[i];
+    board_series_t* series = run->series[i];
     if (series->data_class != data_class || strcmp(series->plugin, plugin)) continue;
     if (!has_any) {
       if (!is_first) leat_string_builder_append_char(out, ',');
@@ -175,7 +176,7 @@ leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_c
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   leat_string_builder_append_char(out, '{');
   for (size_t i = 0; i < count; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     has_any |= print_run(runs[i], plugin, data_class, print, !has_any, out);
     leat_mutex_unlock(&runs[i]->lock);
   }
@@ -184,7 +185,54 @@ leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_c
   return leat_ok_status();
 }
 
-void board_api_print_names(const board_series_t* series, leat_string_builder_t* out) {
+// Prints the tags of one run that |seen| does not have. The lock is held.
+static leat_status_t print_new_tags(const board_run_t* run, const char* plugin,
+                                    board_data_class_t data_class, leat_string_map_t* seen,
+                                    leat_string_builder_t* out) {
+  for (size_t i = 0; i < run->series_count; ++i) {
+    const board_series_t* series = run->series[i];
+    leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
+    bool is_new;
+    if (series->data_class != data_class || strcmp(series->plugin, plugin)) continue;
+    if (!is_version_0(series->content) || leat_string_map_get(seen, tag, NULL)) continue;
+    // What was printed is no key, since the text moves as it grows, and a run may be forgotten.
+    LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(seen->allocator, tag.data, tag.size,
+                                                     (char**)&tag.data));
+    leat_status_t status = leat_string_map_insert(seen, tag, 0, NULL, &is_new);
+    if (status) {
+      leat_allocator_free(seen->allocator, (char*)tag.data);
+      return status;
+    }
+    if (seen->count > 1) leat_string_builder_append_char(out, ',');
+    board_json_string(out, tag);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t board_api_tag_list(board_api_t* api, const char* plugin,
+                                 board_data_class_t data_class, leat_string_builder_t* out) {
+  board_run_t** runs;
+  size_t count;
+  leat_string_map_t seen;
+  LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
+  leat_string_map_initialize(leat_allocator_system(), &seen);
+  leat_status_t status = leat_ok_status();
+  leat_string_builder_append_char(out, '[');
+  for (size_t i = 0; i < count && !status; ++i) {
+    board_run_lock(runs[i]);
+    status = print_new_tags(runs[i], plugin, data_class, &seen, out);
+    leat_mutex_unlock(&runs[i]->lock);
+  }
+  leat_string_builder_append_char(out, ']');
+  for (size_t i = 0; i < seen.count; ++i) {
+    leat_allocator_free(leat_allocator_system(), (char*)seen.entries[i].key.data);
+  }
+  leat_string_map_deinitialize(&seen);
+  leat_allocator_free(leat_allocator_system(), runs);
+  return status;
+}
+
+void board_api_print_names(board_series_t* series, leat_string_builder_t* out) {
   leat_string_builder_append(out, LEAT_SV("\"displayName\":"));
   board_json_string(out, leat_string_view_from(series->display_name));
   leat_string_builder_append(out, LEAT_SV(",\"description\":"));

@@ -42,16 +42,20 @@ LEAT_MUST_USE leat_status_t board_api_run_and_tag(board_api_t* api, const board_
 LEAT_MUST_USE leat_status_t board_api_int(const board_request_t* request, const char* name,
                                           int64_t fallback, int64_t* out_value);
 // Prints what stands behind the tag of |series| in an index; NULL prints the tag alone, in a list.
-typedef void (*board_api_print_fn_t)(const board_series_t* series, leat_string_builder_t* out);
+typedef void (*board_api_print_fn_t)(board_series_t* series, leat_string_builder_t* out);
 // {"run": {"tag": ..., ...}, ...} of the runs that have series of |plugin| and class.
 LEAT_MUST_USE leat_status_t board_api_index(board_api_t* api, const char* plugin,
                                             board_data_class_t data_class,
                                             board_api_print_fn_t print,
                                             leat_string_builder_t* out);
+// ["tag", ...]: the tags of all such series, each once, in the order of the runs.
+LEAT_MUST_USE leat_status_t board_api_tag_list(board_api_t* api, const char* plugin,
+                                               board_data_class_t data_class,
+                                               leat_string_builder_t* out);
 // The content type of a picture, which its first bytes tell.
 const char* board_api_image_type(leat_string_view_t bytes);
 // "displayName": ..., "description": ...
-void board_api_print_names(const board_series_t* series, leat_string_builder_t* out);
+void board_api_print_names(board_series_t* series, leat_string_builder_t* out);
 // |text| as HTML: paragraphs, with all markup escaped.
 void board_api_print_html(leat_string_view_t text, leat_string_builder_t* out);
 // The points of scalars as a JSON list of [wall time, step, value].
@@ -119,6 +123,7 @@ BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_delete_run);
 BOARD_ROUTE(board_api_columns);
+BOARD_ROUTE(board_api_scalar_tag_list);
 BOARD_ROUTE(board_api_live);
 BOARD_ROUTE(board_api_page);
 BOARD_ROUTE(board_api_style);

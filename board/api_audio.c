@@ -13,7 +13,7 @@
 
 static const char kWav[] = "audio/wav", kUnknown[] = "application/octet-stream";
 
-static void print_audio_tag(const board_series_t* series, leat_string_builder_t* out) {
+static void print_audio_tag(board_series_t* series, leat_string_builder_t* out) {
   board_api_print_names(series, out);
   leat_string_builder_print(out, ",\"samples\":%u", board_blob_longest(series));
 }

@@ -214,7 +214,7 @@ static leat_status_t find_tags(board_run_t* run, board_text_pattern_t* pattern, 
                                leat_string_view_t** out_tags, size_t* out_count) {
   leat_status_t status = leat_ok_status();
   *out_count = 0;
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   status = LEAT_NEW(arena, run->series_count + 1, out_tags);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
     const board_series_t* series = run->series[i];

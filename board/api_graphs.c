@@ -67,7 +67,7 @@ leat_status_t board_api_graph_info(board_api_t* api, const board_request_t* requ
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   leat_string_builder_append_char(&response->body, '{');
   for (size_t i = 0; i < count; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     any |= print_run(runs[i], !any, &response->body);
     leat_mutex_unlock(&runs[i]->lock);
   }

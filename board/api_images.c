@@ -6,7 +6,7 @@
 
 #define IMAGE_POINTS 10
 
-static void print_image_tag(const board_series_t* series, leat_string_builder_t* out) {
+static void print_image_tag(board_series_t* series, leat_string_builder_t* out) {
   board_api_print_names(series, out);
   leat_string_builder_print(out, ",\"samples\":%lld", (long long)board_blob_longest(series) - 2);
 }

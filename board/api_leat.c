@@ -29,7 +29,7 @@ leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
   bool is_loaded = board_logdir_is_loaded(api->logdir);
   LEAT_RETURN_IF_ERROR(board_logdir_runs(api->logdir, &runs, &count));
   for (size_t i = 0; i < count; ++i) {
-    leat_mutex_lock(&runs[i]->lock);
+    board_run_lock(runs[i]);
     series += runs[i]->series_count;
     for (size_t s = 0; s < runs[i]->series_count; ++s) points += runs[i]->series[s]->count;
     damaged += board_run_damaged(runs[i]);
@@ -153,7 +153,8 @@ static leat_status_t is_wanted_tag(choice_t* choice, leat_string_view_t tag, boo
 }
 
 // Appends a series. The run's lock is held.
-static leat_status_t put_series(choice_t* choice, uint32_t run, const board_series_t* series) {
+static leat_status_t put_series(choice_t* choice, uint32_t run, board_series_t* series) {
+  const board_columns_t columns = board_series_columns(series);
   leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
   uint64_t index;
   if (!leat_string_map_get(&choice->tags, tag, &index)) {
@@ -161,26 +162,26 @@ static leat_status_t put_series(choice_t* choice, uint32_t run, const board_seri
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(choice->arena, tag, &tag));
     LEAT_RETURN_IF_ERROR(leat_string_map_set(&choice->tags, tag, index));
   }
-  if (choice->body.size + (size_t)series->count * 24 > ANSWER_BYTES) {
+  if (choice->body.size + (size_t)columns.count * 24 > ANSWER_BYTES) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "the answer has more than 256 MiB: ask for fewer runs or tags");
   }
   put(&choice->body, run, 4);
   put(&choice->body, index, 4);
-  put(&choice->body, series->count, 4);
+  put(&choice->body, columns.count, 4);
   put(&choice->body, 0, 4);
-  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, (double)series->steps[i]);
-  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, series->wall_times[i]);
-  for (uint32_t i = 0; i < series->count; ++i) put_double(&choice->body, series->values[i]);
+  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, (double)columns.steps[i]);
+  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, columns.wall_times[i]);
+  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, columns.values[i]);
   ++choice->series;
   return leat_ok_status();
 }
 
 static leat_status_t put_run(choice_t* choice, uint32_t index, board_run_t* run) {
   leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
-    const board_series_t* series = run->series[i];
+    board_series_t* series = run->series[i];
     leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
     bool is_chosen = false;
     if (series->form != BOARD_FORM_SCALAR || strcmp(series->plugin, "scalars")) continue;

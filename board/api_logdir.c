@@ -97,8 +97,11 @@ static const plugin_row_t kPlugins[] = {
 // Sets the bit of each plugin that shows a series of |run|.
 static uint32_t find_plugins(board_run_t* run) {
   uint32_t found = 0;
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
+  const char* before = "";
   for (size_t i = 0; i < run->series_count; ++i) {
+    if (!strcmp(run->series[i]->plugin, before)) continue;
+    before = run->series[i]->plugin;
     for (size_t p = 0; p < PLUGIN_COUNT; ++p) {
       for (size_t o = 0; o < 6 && kPlugins[p].owners[o]; ++o) {
         found |= (uint32_t)!strcmp(run->series[i]->plugin, kPlugins[p].owners[o]) << p;

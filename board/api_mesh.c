@@ -46,7 +46,7 @@ static leat_status_t read_parts(board_run_t* run, leat_arena_t* arena,
                                 mesh_part_list_t* out_parts) {
   leat_status_t status = leat_ok_status();
   *out_parts = (mesh_part_list_t){0};
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
     mesh_part_t part, *added;
     bool is_part;

@@ -16,6 +16,12 @@ leat_status_t board_api_scalar_tags(board_api_t* api, const board_request_t* req
                          &response->body);
 }
 
+leat_status_t board_api_scalar_tag_list(board_api_t* api, const board_request_t* request,
+                                        board_response_t* response) {
+  (void)request;
+  return board_api_tag_list(api, "scalars", BOARD_CLASS_SCALAR, &response->body);
+}
+
 void board_api_print_points(const board_snapshot_t* snapshot, leat_string_builder_t* out) {
   leat_string_builder_append_char(out, '[');
   for (uint32_t i = 0; i < snapshot->count; ++i) {

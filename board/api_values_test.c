@@ -35,6 +35,29 @@ static void texts_come_as_they_are(void** state) {
   scene_stop();
 }
 
+// Runs have mostly the same tags, of which each is told once; those of other plugins are not.
+static void tags_of_scalars_are_told_once(void** state) {
+  leat_pb_summary_value_t values[] = {
+      {.tag = LEAT_SV("b"), .simple_value = 1, .value_case = 2},
+      {.tag = LEAT_SV("a\""), .simple_value = 1, .value_case = 2},
+      {.tag = LEAT_SV("c"), .simple_value = 1, .value_case = 2}};
+  leat_pb_summary_image_t image = {.encoded_image_string = LEAT_SV("png")};
+  leat_pb_summary_value_t picture = {.tag = LEAT_SV("p"), .image = &image, .value_case = 4};
+  leat_pb_summary_t first = {.value = {values, 2}}, second = {.value = {values + 1, 2}};
+  leat_pb_summary_t third = {.value = {&picture, 1}};
+  leat_pb_event_t events[] = {make_event(&first), make_event(&third)}, other = make_event(&second);
+  leat_file_system_t* fs = leat_file_system_posix();
+  LEAT_EXPECT_OK(leat_file_make_directories(fs, test_path("x")));
+  scene_write(".", events, 2);
+  scene_write("x", &other, 1);
+  scene_start();
+  assert_int_equal(scene_ask("/data/leat/scalar_tags", ""), 200);
+  assert_string_equal(scene.body, "[\"b\",\"a\\\"\",\"c\"]");
+  scene_stop();
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("x/events.out.tfevents.1.host")));
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("x")));
+}
+
 static void write_session(leat_string_view_t content) {
   leat_pb_tensor_proto_t tensor = {.dtype = 1};
   leat_pb_summary_metadata_plugin_data_t plugin = {.plugin_name = LEAT_SV("hparams"),
@@ -147,6 +170,7 @@ static void without_sessions_the_table_is_empty(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_come_as_they_are),
+      cmocka_unit_test(tags_of_scalars_are_told_once),
       cmocka_unit_test(hyper_parameters_are_told),
       cmocka_unit_test(sessions_are_grouped),
       cmocka_unit_test(broken_sessions_do_no_harm),

@@ -183,10 +183,11 @@ leat_status_t board_blob_key_read(board_api_t* api, const board_request_t* reque
 }
 
 // ---- Points -------------------------------------------------------------------------------------
-uint32_t board_blob_longest(const board_series_t* series) {
+uint32_t board_blob_longest(board_series_t* series) {
+  const board_columns_t columns = board_series_columns(series);
   uint32_t most = 0;
-  for (uint32_t i = 0; i < series->count; ++i) {
-    if (series->places[i].length > most) most = series->places[i].length;
+  for (uint32_t i = 0; i < columns.count; ++i) {
+    if (columns.places[i].length > most) most = columns.places[i].length;
   }
   return most;
 }

@@ -16,7 +16,7 @@ LEAT_MUST_USE leat_status_t board_blob_key_read(board_api_t* api, const board_re
                                                 leat_string_view_t* out_bytes);
 
 // The most elements that one point of the series has.
-uint32_t board_blob_longest(const board_series_t* series);
+uint32_t board_blob_longest(board_series_t* series);
 // What a request for the points of a blob sequence names: its run and tag, the number |sample|, and
 // at most |points| of its points, in the order of their steps.
 LEAT_MUST_USE leat_status_t board_blob_points(board_api_t* api, const board_request_t* request,

@@ -21,6 +21,8 @@ typedef struct board_event_file_s {
   uint64_t size;  // of the file when it was opened
   uint64_t damaged;  // records that were stepped over
   uint64_t searched;  // behind a damaged length: up to here no record begins
+  uint64_t last_length;  // of the last head that was right, and its checksum
+  uint32_t last_checksum;
   // The bytes of the file from |window_offset| on.
   char* window;
   size_t window_capacity, window_size;

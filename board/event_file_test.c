@@ -84,6 +84,24 @@ static void one_damaged_record_is_skipped(void** state) {
   leat_string_builder_deinitialize(&records);
 }
 
+// The same among records of equal length, whose heads are not computed again.
+static void a_damaged_head_is_noticed_among_equal_ones(void** state) {
+  static const size_t sizes[] = {5, 5, 5, 5};
+  leat_string_builder_t records;
+  make_records(sizes, 4, &records);
+  for (size_t bit = 42 * 8; bit < (42 + 21) * 8; ++bit) {
+    board_event_file_t file;
+    records.data[bit / 8] ^= (char)(1 << bit % 8);
+    test_write_file("f", records.data, records.size);
+    LEAT_EXPECT_OK(board_event_file_initialize(test_path("f"), &file));
+    expect_records(&file, "abd");
+    assert_int_equal(file.damaged, 1);
+    board_event_file_deinitialize(&file);
+    records.data[bit / 8] ^= (char)(1 << bit % 8);
+  }
+  leat_string_builder_deinitialize(&records);
+}
+
 // A damaged length in a file that grows: what comes behind it is found when it is whole.
 static void damage_is_passed_while_a_file_grows(void** state) {
   static const size_t sizes[] = {5, 300, 9, 4};
@@ -129,6 +147,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_is_followed),
       cmocka_unit_test(one_damaged_record_is_skipped),
+      cmocka_unit_test(a_damaged_head_is_noticed_among_equal_ones),
       cmocka_unit_test(damage_is_passed_while_a_file_grows),
       cmocka_unit_test(huge_lengths_cost_nothing),
   };

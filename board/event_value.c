@@ -64,13 +64,21 @@ static float float_of(uint32_t word) {
 // The form that writers give an event with a summary: time, step (unless it is 0), summary. false
 // where it is another.
 static bool read_usual_event(leat_string_view_t bytes, board_event_t* out_event) {
-  if (bytes.size < 11 || bytes.data[0] != 0x09) return false;
+  if (bytes.size < 12 || bytes.data[0] != 0x09) return false;
   const uint8_t* next = (const uint8_t*)bytes.data;
   const uint8_t* end = next + bytes.size;
   uint64_t step = 0;
   out_event->wall_time = double_of(leat_wire_load64(next + 1));
   next += 9;
-  if (*next == 0x10) next = leat_wire_read_varint(next + 1, end, &step);
+  if (*next == 0x10) {
+    // Steps of two bytes are read here; bytes.size has room for them.
+    if (next[1] >= 0x80 && next[2] < 0x80) {
+      step = (next[1] & 0x7fu) | (uint64_t)next[2] << 7;
+      next += 3;
+    } else {
+      next = leat_wire_read_varint(next + 1, end, &step);
+    }
+  }
   if (!next || next >= end || *next != 0x2a) return false;
   next = leat_wire_read_bytes(next + 1, end, &out_event->body);
   out_event->step = (int64_t)step;

@@ -49,7 +49,7 @@ static leat_status_t read_data(const board_run_t* run, leat_string_view_t tag, l
 // Adds the session of |run|, if it has one, and takes its experiment, if there is none yet.
 static leat_status_t read_run(board_run_t* run, leat_arena_t* arena, board_hparams_t* hparams) {
   leat_pb_hparam_plugin_data_t *start = NULL, *end = NULL, *experiment = NULL;
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   leat_status_t status = read_data(run, START, arena, &start);
   if (!status) status = read_data(run, END, arena, &end);
   if (!status && !hparams->experiment) status = read_data(run, EXPERIMENT, arena, &experiment);
@@ -67,19 +67,20 @@ static leat_status_t read_run(board_run_t* run, leat_arena_t* arena, board_hpara
 static leat_status_t read_metrics(board_run_t* run, leat_string_view_t group, leat_arena_t* arena,
                                   board_metric_list_t* list) {
   leat_status_t status = leat_ok_status();
-  leat_mutex_lock(&run->lock);
+  board_run_lock(run);
   for (size_t i = 0; i < run->series_count && !status; ++i) {
-    const board_series_t* series = run->series[i];
+    board_series_t* series = run->series[i];
     if (series->form != BOARD_FORM_SCALAR || strcmp(series->plugin, "scalars") || !series->count) {
       continue;
     }
-    uint32_t last = series->count - 1;
+    const board_columns_t columns = board_series_columns(series);
+    const uint32_t last = columns.count - 1;
     board_metric_value_t* value;
     status = leat_message_list_append(arena, list, sizeof *value, (void**)&value);
     if (status) break;
-    *value = (board_metric_value_t){.name = {.group = group}, .value = series->values[last],
-                                    .wall_time = series->wall_times[last],
-                                    .step = series->steps[last]};
+    *value = (board_metric_value_t){.name = {.group = group}, .value = columns.values[last],
+                                    .wall_time = columns.wall_times[last],
+                                    .step = columns.steps[last]};
     status = leat_arena_copy_string(arena, leat_string_view_make(series->tag, series->tag_size),
                                     &value->name.tag);
   }

@@ -1,14 +1,16 @@
 // Every round walks the directory tree, makes runs of directories that are new, and loads all runs:
-// each is one task, and as many threads as there are CPUs take tasks until none is left. A round
-// with nothing new costs a listing for each directory and an open for each file. Runs are never
-// freed before the end, so that whoever looks at one needs no count; a directory that went away
-// only leaves the list of those that are shown. Symbolic links are followed a few times at most,
-// and one that leads back to a directory above it not at all.
+// each is one task, and as many threads as there are CPUs take tasks until none is left. The first
+// round takes in the beginnings of all runs before it reads any to its end, so that a page shows
+// them all at once. A round with nothing new costs a listing for each directory and an open for
+// each file. Runs are never freed before the end, so that whoever looks at one needs no count; a
+// directory that went away only leaves the list of those that are shown. Symbolic links are
+// followed a few times at most, and one that leads back to a directory above it not at all.
 #include "board/logdir.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +23,12 @@
 #define LINK_LIMIT 4
 #define THREAD_LIMIT 16
 #define REST_MS 100
+// The first round shows of each run so much before it reads any to its end, and tells of what it
+// has read so often.
+#define FIRST_BYTES ((uint64_t)32 << 10)
+#define TELL_EVERY_NS ((int64_t)250000000)
+// How much loading gives way to what answers, and to programs that train.
+#define NICE 10
 // A run that grows all the time writes its index file this often.
 #define INDEX_EVERY_NS ((int64_t)30000000000)
 
@@ -43,6 +51,7 @@ struct board_logdir_s {
   // that a round under way hides nothing.
   uint64_t whole_round;
   uint64_t version;
+  int64_t told_ns;  // when the first round last told of what it has read
   bool is_loaded;
   atomic_bool is_ending;
 };
@@ -154,53 +163,78 @@ typedef struct round_s {
   board_logdir_t* logdir;
   board_run_t** runs;
   size_t count;
+  bool begins;  // only the beginnings are read
   atomic_size_t next;
   atomic_bool changed;
 } round_t;
 
-static void load_runs(void* data) {
-  round_t* round = data;
-  size_t index;
-  const char* cache = round->logdir->options.cache;
-  while ((index = atomic_fetch_add(&round->next, 1)) < round->count) {
-    bool changed = false;
-    board_run_t* run = round->runs[index];
-    if (atomic_load(&round->logdir->is_ending)) return;
-    if (cache && !run->has_tried_index) {
-      board_run_index_read(run, cache);
-      run->has_tried_index = true;
-      run->indexed_ns = leat_clock_now_ns() - INDEX_EVERY_NS;
-      changed = run->mapping != NULL;
-    }
-    bool is_read = changed;
-    changed = false;
-    leat_status_t status = board_run_load(run, &changed);
-    if (status) {
-      fprintf(stderr, "leat: run '%s': %s\n", run->name, leat_status_message(status));
-      leat_status_free(status);
-    }
-    if (changed || is_read) atomic_store(&round->changed, true);
-    if (changed && cache && leat_clock_now_ns() - run->indexed_ns > INDEX_EVERY_NS) {
-      board_run_index_write(run, cache);
-      run->indexed_ns = leat_clock_now_ns();
-    }
+// Reads what the round wants of a run. Returns whether there was anything.
+static bool load_run(board_run_t* run, const char* cache, bool begins) {
+  bool changed = false, is_read = false;
+  if (cache && !run->has_tried_index) {
+    board_run_index_read(run, cache);
+    run->has_tried_index = true;
+    run->indexed_ns = leat_clock_now_ns() - INDEX_EVERY_NS;
+    is_read = run->mapping != NULL;
+  }
+  leat_status_t status = begins ? board_run_begin(run, FIRST_BYTES, &changed)
+                                : board_run_load(run, &changed);
+  if (status) {
+    fprintf(stderr, "leat: run '%s': %s\n", run->name, leat_status_message(status));
+    leat_status_free(status);
+  }
+  if (changed && !begins && cache && leat_clock_now_ns() - run->indexed_ns > INDEX_EVERY_NS) {
+    board_run_index_write(run, cache);
+    run->indexed_ns = leat_clock_now_ns();
+  }
+  return changed || is_read;
+}
+
+// Whoever looks sees the first round go on. Later ones are told of at their ends.
+static void tell_progress(board_logdir_t* logdir) {
+  int64_t now_ns = leat_clock_now_ns();
+  leat_mutex_lock(&logdir->lock);
+  bool tells = !logdir->is_loaded && now_ns - logdir->told_ns > TELL_EVERY_NS;
+  if (tells) logdir->told_ns = now_ns;
+  uint64_t version = logdir->version += tells;
+  leat_mutex_unlock(&logdir->lock);
+  if (tells && logdir->options.after_round) {
+    logdir->options.after_round(logdir->options.data, version, true);
   }
 }
 
-static void load_all(round_t* round) {
+static void load_runs(void* data) {
+  round_t* round = data;
+  size_t index;
+  while ((index = atomic_fetch_add(&round->next, 1)) < round->count) {
+    if (atomic_load(&round->logdir->is_ending)) return;
+    if (!load_run(round->runs[index], round->logdir->options.cache, round->begins)) continue;
+    atomic_store(&round->changed, true);
+    tell_progress(round->logdir);
+  }
+}
+
+// Loads all runs that are there, in the order in which they are listed, since those that stand
+// first are looked at first. |*inout_changed| says whether there was anything.
+static leat_status_t load_all(board_logdir_t* logdir, bool begins, bool* inout_changed) {
+  round_t round = {.logdir = logdir, .begins = begins};
   leat_thread_t threads[THREAD_LIMIT];
+  LEAT_RETURN_IF_ERROR(board_logdir_runs(logdir, &round.runs, &round.count));
   long cpus = sysconf(_SC_NPROCESSORS_ONLN);
   size_t wanted = cpus > THREAD_LIMIT ? THREAD_LIMIT : cpus > 1 ? (size_t)cpus : 1;
   size_t started = 0;
-  if (wanted > round->count) wanted = round->count;
+  if (wanted > round.count) wanted = round.count;
   while (started + 1 < wanted) {
-    leat_status_t status = leat_thread_start("leat-board", load_runs, round, &threads[started]);
+    leat_status_t status = leat_thread_start("leat-board", load_runs, &round, &threads[started]);
     leat_status_free(status);
     if (status) break;
     ++started;
   }
-  load_runs(round);
+  load_runs(&round);
   while (started) leat_thread_join(threads[--started]);
+  leat_allocator_free(leat_allocator_system(), round.runs);
+  *inout_changed |= atomic_load(&round.changed);
+  return leat_ok_status();
 }
 
 // How many runs are shown. The lock is held.
@@ -212,8 +246,18 @@ static size_t count_shown(const board_logdir_t* logdir) {
   return count;
 }
 
-static leat_status_t round_locked(board_logdir_t* logdir) {
-  round_t round = {.logdir = logdir};
+// Makes this thread, and those that it starts, give way to others.
+static void give_way(void) {
+#ifdef __linux__
+  // There the value is the thread's, and elsewhere that of the whole process.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+#endif
+}
+
+// |gives_way|: this thread only follows the log, and gives way to others once each run is begun. A
+// page waits for what is read until then.
+static leat_status_t round_locked(board_logdir_t* logdir, bool gives_way) {
+  bool changed = false;
   leat_mutex_lock(&logdir->lock);
   const size_t before = logdir->count, shown_before = count_shown(logdir);
   ++logdir->round;
@@ -221,13 +265,13 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   LEAT_RETURN_IF_ERROR(walk_directory(logdir, logdir->options.path, 0, 0));
   leat_mutex_lock(&logdir->lock);
   logdir->whole_round = logdir->round;
+  const bool is_first = !logdir->is_loaded;
   leat_mutex_unlock(&logdir->lock);
-  LEAT_RETURN_IF_ERROR(board_logdir_runs(logdir, &round.runs, &round.count));
-  load_all(&round);
-  leat_allocator_free(leat_allocator_system(), round.runs);
+  if (is_first) LEAT_RETURN_IF_ERROR(load_all(logdir, true, &changed));
+  if (is_first && gives_way) give_way();
+  LEAT_RETURN_IF_ERROR(load_all(logdir, false, &changed));
   leat_mutex_lock(&logdir->lock);
-  bool changed = atomic_load(&round.changed) || logdir->count != before ||
-                 count_shown(logdir) != shown_before || !logdir->is_loaded;
+  changed |= logdir->count != before || count_shown(logdir) != shown_before || is_first;
   logdir->is_loaded = true;
   uint64_t version = logdir->version += changed;
   leat_mutex_unlock(&logdir->lock);
@@ -237,12 +281,14 @@ static leat_status_t round_locked(board_logdir_t* logdir) {
   return leat_ok_status();
 }
 
-leat_status_t board_logdir_round(board_logdir_t* logdir) {
+static leat_status_t do_round(board_logdir_t* logdir, bool gives_way) {
   leat_mutex_lock(&logdir->round_lock);
-  leat_status_t status = round_locked(logdir);
+  leat_status_t status = round_locked(logdir, gives_way);
   leat_mutex_unlock(&logdir->round_lock);
   return status;
 }
+
+leat_status_t board_logdir_round(board_logdir_t* logdir) { return do_round(logdir, false); }
 
 // ---- Deleting -----------------------------------------------------------------------------------
 // A leat_file_name_fn_t: notes the path of an event file, with its NUL.
@@ -281,7 +327,7 @@ static leat_status_t delete_locked(board_logdir_t* logdir, board_run_t* run) {
   leat_mutex_lock(&run->lock);
   board_run_forget(run);
   leat_mutex_unlock(&run->lock);
-  return round_locked(logdir);
+  return round_locked(logdir, false);
 }
 
 leat_status_t board_logdir_delete_run(board_logdir_t* logdir, leat_string_view_t name) {
@@ -301,7 +347,7 @@ static void follow(void* data) {
   board_logdir_t* logdir = data;
   while (!atomic_load(&logdir->is_ending)) {
     int64_t begin = leat_clock_now_ns();
-    leat_status_t status = board_logdir_round(logdir);
+    leat_status_t status = do_round(logdir, true);
     if (status) fprintf(stderr, "leat: %s\n", leat_status_message(status));
     leat_status_free(status);
     int64_t rest_ms = (leat_clock_now_ns() - begin) / 100000;
@@ -374,7 +420,7 @@ static leat_status_t copy_keys(board_logdir_t* logdir, run_key_t** out_keys, siz
   for (size_t i = 0; i < logdir->count; ++i) {
     board_run_t* run = logdir->members[i].run;
     if (logdir->members[i].seen < logdir->whole_round) continue;
-    leat_mutex_lock(&run->lock);
+    board_run_lock(run);
     double time = run->has_events ? run->first_wall_time : HUGE_VAL;
     leat_mutex_unlock(&run->lock);
     (*out_keys)[(*out_count)++] = (run_key_t){run, time};

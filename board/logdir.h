@@ -11,7 +11,8 @@
 
 typedef struct board_logdir_s board_logdir_t;
 
-// Called after each round, on the loading thread. |version| has grown where something changed.
+// Called after each round, and some times a second while the first one goes on, on a thread that
+// loads. |version| has grown where something changed.
 typedef void (*board_logdir_round_fn_t)(void* data, uint64_t version, bool changed);
 
 typedef struct board_logdir_options_s {

@@ -1,7 +1,8 @@
 // A run is loaded in rounds. Each round lists the directory, opens the files that are longer than
 // what was read of them, and takes in their new records in the order of the files' names, since a
-// program that starts again begins a new file with a later name. The lock is held for some hundred
-// records at a time, so that who reads the run waits for microseconds and not for gigabytes.
+// program that starts again begins a new file with a later name. The lock is held for some dozens
+// of records at a time and then let go for whoever waits, so that who reads the run waits for
+// microseconds and not for gigabytes.
 //
 // A file that became shorter was replaced: nothing that was read of the run can be trusted to stand
 // in it, and the run is read from its beginning.
@@ -10,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "board/run_event.h"
 
-#define RECORDS_A_LOCK 256
+#define RECORDS_A_LOCK 64
+#define READER_WAITS 50
+#define READER_WAIT_US 20
 
 leat_status_t board_run_create(const char* name, const char* directory, board_run_t** out_run) {
   leat_allocator_t* allocator = leat_allocator_system();
@@ -40,7 +44,7 @@ void board_run_forget(board_run_t* run) {
     board_series_deinitialize(run->series[i]);
     leat_allocator_free(leat_allocator_system(), run->series[i]);
   }
-  run->series_count = 0;
+  run->series_count = run->latest = 0;
   leat_string_map_deinitialize(&run->by_tag);
   if (run->mapping) munmap(run->mapping, run->mapping_bytes);
   run->mapping = NULL;
@@ -164,9 +168,16 @@ static int compare_turns(const void* a, const void* b) {
   return strcmp(((const turn_t*)a)->file->path, ((const turn_t*)b)->file->path);
 }
 
-// Takes in what a file has that is new. A file that went away is not an error: its points stay.
-static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
-                               bool* out_replaced) {
+// Waits while somebody waits for the lock, which was just let go, but not for long: where many read
+// all the time, loading goes on all the same.
+static void let_readers_pass(board_run_t* run) {
+  for (int i = 0; i < READER_WAITS && atomic_load(&run->waiting); ++i) usleep(READER_WAIT_US);
+}
+
+// Takes in what a file has that is new, but stops behind |*inout_left| bytes, from which it takes
+// off what it read. A file that went away is not an error: its points stay.
+static leat_status_t load_file(board_run_t* run, turn_t turn, uint64_t* inout_left,
+                               bool* out_changed, bool* out_replaced) {
   board_record_t record;
   leat_status_t status = board_event_file_open(turn.file);
   if (status && leat_status_code(status) == LEAT_NOT_FOUND) {
@@ -176,17 +187,20 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
   *out_replaced = !status && turn.file->size < turn.file->offset;
   bool more = !status && !*out_replaced && turn.file->size > turn.file->offset;
   uint64_t begin = turn.file->offset;
-  while (more) {
+  while (more && turn.file->offset - begin < *inout_left) {
     leat_mutex_lock(&run->lock);
-    for (int i = 0; more && i < RECORDS_A_LOCK; ++i) {
+    for (int i = 0; more && i < RECORDS_A_LOCK && turn.file->offset - begin < *inout_left; ++i) {
       more = board_event_file_next(turn.file, &record);
       if (more) status = board_run_take(run, turn.index, record);
       more = more && !status;
     }
     ++run->version;
     leat_mutex_unlock(&run->lock);
+    let_readers_pass(run);
   }
-  *out_changed |= turn.file->offset > begin;
+  uint64_t read = turn.file->offset - begin;
+  *inout_left -= read < *inout_left ? read : *inout_left;
+  *out_changed |= read > 0;
   if (!status) {
     status = turn.file->broken;
     turn.file->broken = leat_ok_status();
@@ -195,7 +209,7 @@ static leat_status_t load_file(board_run_t* run, turn_t turn, bool* out_changed,
   return status;
 }
 
-leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
+static leat_status_t load_up_to(board_run_t* run, uint64_t left, bool* out_changed) {
   leat_file_system_t* fs = leat_file_system_default();
   turn_t* turns = NULL;
   *out_changed = false;
@@ -210,9 +224,9 @@ leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
   size_t count = turns ? run->file_count : 0;
   leat_mutex_unlock(&run->lock);
   if (count) qsort(turns, count, sizeof *turns, compare_turns);
-  for (size_t i = 0; i < count && !status; ++i) {
+  for (size_t i = 0; i < count && left && !status; ++i) {
     bool replaced = false;
-    status = load_file(run, turns[i], out_changed, &replaced);
+    status = load_file(run, turns[i], &left, out_changed, &replaced);
     if (replaced) {
       leat_mutex_lock(&run->lock);
       board_run_forget(run);
@@ -223,4 +237,13 @@ leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
   }
   leat_allocator_free(leat_allocator_system(), turns);
   return status;
+}
+
+leat_status_t board_run_load(board_run_t* run, bool* out_changed) {
+  return load_up_to(run, UINT64_MAX, out_changed);
+}
+
+leat_status_t board_run_begin(board_run_t* run, uint64_t bytes, bool* out_changed) {
+  *out_changed = false;
+  return run->has_events ? leat_ok_status() : load_up_to(run, bytes, out_changed);
 }

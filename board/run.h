@@ -1,10 +1,13 @@
 // A run: the event files of one directory, read in the order of their names as one story, and the
 // series that they tell.
 //
-// One thread at a time loads a run (board_run_load); any number read it meanwhile. Who reads holds
-// |lock| for as long as it looks at the series, so it copies or prints what it needs and lets go.
+// One thread at a time loads a run (board_run_load); any number read it meanwhile. Who reads takes
+// |lock| by board_run_lock and holds it for as long as it looks at the series, so it copies or
+// prints what it needs and lets go.
 #ifndef LEAT_BOARD_RUN_H_
 #define LEAT_BOARD_RUN_H_
+
+#include <stdatomic.h>
 
 #include "base/map.h"
 #include "base/sync.h"
@@ -14,13 +17,14 @@
 
 typedef struct board_run_s {
   leat_mutex_t lock;
+  atomic_int waiting;  // who waits for the lock to read the run
   char* name;       // its path below the log directory; "." for that itself
   char* directory;
   // Series in the order of their first values, and their places by tag.
   board_series_t** series;
   size_t series_count, series_capacity;
   leat_string_map_t by_tag;
-  size_t expected;  // the series that the next value probably belongs to
+  size_t latest;  // index of the series of the last value, 0 where there was none
   // The files in the order in which they were found: places in series name them by index.
   board_event_file_t** files;
   size_t file_count, file_capacity;
@@ -43,12 +47,23 @@ typedef struct board_run_s {
 LEAT_MUST_USE leat_status_t board_run_create(const char* name, const char* directory,
                                              board_run_t** out_run);
 void board_run_free(board_run_t* run);
+// Takes |lock| to read the run. A thread that loads takes the lock again as soon as it let go, and
+// would win each time: it lets those pass whom it knows to wait.
+static inline void board_run_lock(board_run_t* run) {
+  atomic_fetch_add(&run->waiting, 1);
+  leat_mutex_lock(&run->lock);
+  atomic_fetch_sub(&run->waiting, 1);
+}
 // Forgets all that was read, so that it is read again. The caller holds the lock.
 void board_run_forget(board_run_t* run);
 // Whether |name| is that of an event file.
 bool board_run_is_event_file(const char* name);
 // Reads what the files have that was not read before. |*out_changed| says whether there was any.
 LEAT_MUST_USE leat_status_t board_run_load(board_run_t* run, bool* out_changed);
+// The same for a run of which nothing was read yet, but no more than its first records of about
+// |bytes|, so that it is shown before other runs are read to their ends. Nothing where something
+// was read.
+LEAT_MUST_USE leat_status_t board_run_begin(board_run_t* run, uint64_t bytes, bool* out_changed);
 // The series of |tag|, or NULL. The caller holds the lock.
 board_series_t* board_run_find(const board_run_t* run, leat_string_view_t tag);
 // The same, but only where |plugin| owns it and its class is |data_class|.

@@ -104,31 +104,16 @@ static leat_status_t add_series(board_run_t* run, leat_string_view_t tag,
   return status;
 }
 
-// Whether |size| bytes are equal. Tags are short, and for those a call costs more than comparing
-// words, of which the last may overlap the one before.
-static bool is_equal(const char* a, const char* b, size_t size) {
-  size_t at = 0;
-  if (size < 8) return !size || !memcmp(a, b, size);
-  for (; at + 8 < size; at += 8) {
-    if (leat_wire_load64(a + at) != leat_wire_load64(b + at)) return false;
-  }
-  return leat_wire_load64(a + size - 8) == leat_wire_load64(b + size - 8);
+// A value of the series |index| came after one of the series |latest|.
+static inline void note_order(board_run_t* run, size_t index) {
+  run->series[run->latest]->follower = index;
+  run->latest = index;
 }
 
-// The series of a tag. Values of one tag mostly come in the same order in every event, so that the
-// one after the last is tried first; a tag that is no UTF-8 is known by its copy.
+// The series of a tag, or NULL. A tag that is no UTF-8 is known by its copy.
 static leat_status_t find_series(board_run_t* run, leat_string_view_t tag,
                                  board_series_t** out_series) {
-  size_t at = run->expected < run->series_count ? run->expected : 0;
   *out_series = NULL;
-  if (run->series_count) {
-    board_series_t* guess = run->series[at];
-    if (guess->tag_size == tag.size && is_equal(guess->tag, tag.data, tag.size)) {
-      run->expected = at + 1;
-      *out_series = guess;
-      return leat_ok_status();
-    }
-  }
   uint64_t index;
   char* copy = NULL;
   if (!leat_utf8_is_valid(tag)) {
@@ -136,8 +121,8 @@ static leat_status_t find_series(board_run_t* run, leat_string_view_t tag,
     tag.data = copy;
   }
   if (leat_string_map_get(&run->by_tag, tag, &index)) {
-    run->expected = (size_t)index + 1;
     *out_series = run->series[index];
+    note_order(run, (size_t)index);
   }
   leat_allocator_free(leat_allocator_system(), copy);
   return leat_ok_status();
@@ -229,25 +214,54 @@ static bool locate(uint32_t file, board_record_t record, leat_string_view_t byte
   return bytes.size <= UINT32_MAX;
 }
 
+// Takes the next number off the front of |*rest|, if it comes in one of the usual forms of scalars
+// and belongs to a series of scalars that is known. Values mostly come in the same order in every
+// event, or, where each event has one, in the same order of events: hence the series is tried first
+// whose value followed the last time.
+static bool take_number(board_run_t* run, leat_string_view_t* rest, board_series_t** out_series,
+                        float* out_number) {
+  size_t index = run->series[run->latest]->follower;
+  board_series_t* series = run->series[index];
+  if (series->form != BOARD_FORM_SCALAR ||
+      !board_scalar_next(rest, series->tag, series->tag_size, out_number)) {
+    leat_string_view_t tag;
+    uint64_t found;
+    if (!board_usual_tag(*rest, &tag) || !leat_string_map_get(&run->by_tag, tag, &found)) {
+      return false;
+    }
+    index = (size_t)found;
+    series = run->series[index];
+    if (series->form != BOARD_FORM_SCALAR ||
+        !board_scalar_next(rest, series->tag, series->tag_size, out_number)) {
+      return false;
+    }
+  }
+  note_order(run, index);
+  *out_series = series;
+  return true;
+}
+
+static leat_status_t take_numbers(board_run_t* run, const board_event_t* event,
+                                  leat_string_view_t* rest) {
+  board_series_t* series;
+  float number;
+  while (rest->size && run->series_count && take_number(run, rest, &series, &number)) {
+    series->number_kind = BOARD_NUMBER_FLOAT;
+    if (board_series_add_quickly(series, event->step, event->wall_time, number)) continue;
+    LEAT_RETURN_IF_ERROR(
+        board_series_add(series, event->step, event->wall_time, number, (board_place_t){0}));
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t take_summary(board_run_t* run, uint32_t file, board_record_t record,
                                   const board_event_t* event) {
   leat_string_view_t rest = event->body;
-  leat_string_view_t before, tag;
   board_value_t value;
   board_place_t place;
-  board_series_t* series;
-  float number;
   while (true) {
-    // Most values of most logs are scalars of tags that are known.
-    while (before = rest, board_simple_next(&rest, &tag, &number)) {
-      LEAT_RETURN_IF_ERROR(find_series(run, tag, &series));
-      if (!series || series->form != BOARD_FORM_SCALAR) break;
-      series->number_kind = BOARD_NUMBER_FLOAT;
-      LEAT_RETURN_IF_ERROR(
-          board_series_add(series, event->step, event->wall_time, number, (board_place_t){0}));
-    }
-    rest = before;
-    if (!board_value_next(&rest, &value)) break;
+    LEAT_RETURN_IF_ERROR(take_numbers(run, event, &rest));
+    if (!rest.size || !board_value_next(&rest, &value)) break;
     if (!locate(file, record, value.bytes, &place)) {
       ++run->skipped;
     } else {

@@ -93,7 +93,8 @@ static void put_series(const board_series_t* series, const columns_t* at,
   put_text(out, series->description, strlen(series->description));
   put_text(out, series->content.data, series->content.size);
   uint32_t words[] = {series->data_class, series->form, series->number_kind, series->count,
-                      series->reservoir.size, series->reservoir.seen, series->reservoir.taken, 0};
+                      series->reservoir.size, series->reservoir.seen,
+                      board_reservoir_taken(&series->reservoir), 0};
   put(out, words, sizeof words);
   put(out, at, sizeof *at);
 }
@@ -120,17 +121,18 @@ static void put_run(const board_run_t* run, leat_string_builder_t* head,
   uint32_t before = UINT32_MAX;
   put_state(run, head);
   for (size_t i = 0; i < run->series_count; ++i) {
-    const board_series_t* series = run->series[i];
-    bool may_share = series->count == before;
-    put_column(body, series->steps, series->count * sizeof(int64_t), may_share, &at.steps);
-    put_column(body, series->wall_times, series->count * sizeof(double), may_share,
+    board_series_t* series = run->series[i];
+    const board_columns_t columns = board_series_columns(series);
+    bool may_share = columns.count == before;
+    put_column(body, columns.steps, columns.count * sizeof(int64_t), may_share, &at.steps);
+    put_column(body, columns.wall_times, columns.count * sizeof(double), may_share,
                &at.wall_times);
     if (series->form == BOARD_FORM_SCALAR) {
-      put_column(body, series->values, series->count * sizeof(double), false, &at.items);
+      put_column(body, columns.values, columns.count * sizeof(double), false, &at.items);
     } else {
-      put_column(body, series->places, series->count * sizeof(board_place_t), false, &at.items);
+      put_column(body, columns.places, columns.count * sizeof(board_place_t), false, &at.items);
     }
-    before = series->count;
+    before = columns.count;
     put_series(series, &at, head);
   }
 }
@@ -239,17 +241,17 @@ static leat_status_t take_series(cursor_t* cursor, board_run_t* run) {
   series.data_class = words[0];
   series.form = words[1];
   series.number_kind = words[2];
-  series.count = words[3];
-  series.reservoir = (board_reservoir_t){words[4], words[5], words[6]};
-  series.steps = column_at(cursor, at.steps, series.count, sizeof *series.steps);
-  series.wall_times = column_at(cursor, at.wall_times, series.count, sizeof *series.wall_times);
-  if (series.form == BOARD_FORM_SCALAR) {
-    series.values = column_at(cursor, at.items, series.count, sizeof *series.values);
-  } else {
-    series.places = column_at(cursor, at.items, series.count, sizeof *series.places);
-  }
-  for (uint32_t i = 0; !cursor->failed && series.places && i < series.count; ++i) {
-    cursor->failed |= series.places[i].file >= run->file_count;
+  series.count = series.used = words[3];
+  series.reservoir = (board_reservoir_t){.size = words[4], .seen = words[5], .taken = words[6]};
+  cursor->failed |= !words[4] || series.count > words[4];
+  const size_t item_bytes = series.form == BOARD_FORM_SCALAR ? sizeof(double)
+                                                             : sizeof(board_place_t);
+  int64_t* steps = column_at(cursor, at.steps, series.count, sizeof *steps);
+  double* wall_times = column_at(cursor, at.wall_times, series.count, sizeof *wall_times);
+  board_series_borrow(&series, steps, wall_times,
+                      column_at(cursor, at.items, series.count, item_bytes));
+  for (uint32_t i = 0; !cursor->failed && series.slots.places && i < series.count; ++i) {
+    cursor->failed |= series.slots.places[i].file >= run->file_count;
   }
   if (!status && !cursor->failed) status = board_run_add_series(run, &series, &added);
   board_series_deinitialize(&series);
@@ -368,7 +370,7 @@ static void move_columns(board_run_t* run, cursor_t* cursor) {
     for (int text = 0; text < 5; ++text) take_text(cursor);
     take_into(cursor, counts, sizeof counts);
     take_into(cursor, &at, sizeof at);
-    size_t item_bytes = series->values ? sizeof(double) : sizeof(board_place_t);
+    size_t item_bytes = series->slots.values ? sizeof(double) : sizeof(board_place_t);
     int64_t* steps = column_at(cursor, at.steps, series->count, sizeof *steps);
     double* wall_times = column_at(cursor, at.wall_times, series->count, sizeof *wall_times);
     void* items = column_at(cursor, at.items, series->count, item_bytes);
@@ -384,7 +386,11 @@ void board_run_index_write(board_run_t* run, const char* cache) {
   name_index(run, cache, path, sizeof path);
   leat_string_builder_initialize(leat_allocator_system(), &head);
   leat_string_builder_initialize(leat_allocator_system(), &body);
-  // Only this thread changes the run, so that no lock is needed to read it.
+  // Only this thread adds to the run. Who reads it closes the holes of a series, hence that is done
+  // before, and then no lock is needed to read the run.
+  leat_mutex_lock(&run->lock);
+  for (size_t i = 0; i < run->series_count; ++i) (void)board_series_columns(run->series[i]);
+  leat_mutex_unlock(&run->lock);
   put_run(run, &head, &body);
   bool done = write_file(path, &head, &body);
   leat_string_builder_deinitialize(&head);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "board/snapshot.h"
 #include "formats/generated/event.h"
 #include "formats/record/record.h"
@@ -61,16 +62,16 @@ static board_run_t* load(void) {
   return run;
 }
 
-static const board_series_t* series_of(board_run_t* run, const char* tag) {
-  const board_series_t* series = board_run_find(run, leat_string_view_from(tag));
+static board_series_t* series_of(board_run_t* run, const char* tag) {
+  board_series_t* series = board_run_find(run, leat_string_view_from(tag));
   assert_non_null(series);
   return series;
 }
 
 static void expect_steps(board_run_t* run, const char* tag, const int64_t* steps, uint32_t count) {
-  const board_series_t* series = series_of(run, tag);
-  assert_int_equal(series->count, count);
-  for (uint32_t i = 0; i < count; ++i) assert_int_equal(series->steps[i], steps[i]);
+  const board_columns_t columns = board_series_columns(series_of(run, tag));
+  assert_int_equal(columns.count, count);
+  for (uint32_t i = 0; i < count; ++i) assert_int_equal(columns.steps[i], steps[i]);
 }
 
 static void a_second_start_purges(void** state) {
@@ -83,7 +84,7 @@ static void a_second_start_purges(void** state) {
   add_simple(3, "a", 30);
   board_run_t* run = load();
   expect_steps(run, "a", (const int64_t[]){0, 1, 2, 3}, 4);
-  assert_true(series_of(run, "a")->values[3] == 30);
+  assert_true(board_series_columns(series_of(run, "a")).values[3] == 30);
   expect_steps(run, "b", NULL, 0);
   assert_int_equal(run->purged, 4);
   expect_steps(run, "early", (const int64_t[]){2}, 1);
@@ -132,10 +133,11 @@ static void tensors_are_scalars_too(void** state) {
   tensor = (leat_pb_tensor_proto_t){.dtype = 2, .tensor_content = LEAT_SV("abc")};
   add_value(4, value);
   board_run_t* run = load();
-  const board_series_t* series = series_of(run, "t");
-  assert_int_equal(series->count, 2);
-  assert_true(series->values[0] == 2.5);
-  assert_true(isnan(series->values[1]));
+  board_series_t* series = series_of(run, "t");
+  const board_columns_t columns = board_series_columns(series);
+  assert_int_equal(columns.count, 2);
+  assert_true(columns.values[0] == 2.5);
+  assert_true(isnan(columns.values[1]));
   assert_string_equal(series->plugin, "scalars");
   assert_string_equal(series->display_name, "Loss");
   assert_int_equal(run->skipped, 2);
@@ -241,6 +243,91 @@ static void a_replaced_file_is_read_anew(void** state) {
   board_run_free(run);
 }
 
+// Values are looked for where they were in the event before; they are found all the same where tags
+// change places, stay away, come twice in one event, or appear late.
+static void tags_come_in_any_order(void** state) {
+  static const char* const tags[] = {"a", "b/loss", "a/longer/tag/than/a/word", "b/lost", "late"};
+  static int64_t steps[5][1000];
+  static double values[5][1000];
+  uint32_t counts[5] = {0};
+  leat_pb_summary_value_t list[6];
+  leat_pb_summary_t summary = {.value = {list, 0}};
+  for (int64_t step = 0; step < 300; ++step) {
+    summary.value.count = 0;
+    for (int64_t k = 0; k < step % 7; ++k) {
+      int64_t tag = (step * 3 + k * k * (step % 2 ? 1 : 4)) % (step < 200 ? 4 : 5);
+      list[summary.value.count++] = (leat_pb_summary_value_t){
+          .tag = leat_string_view_from(tags[tag]), .simple_value = (float)(step * 10 + k),
+          .value_case = 2};
+      steps[tag][counts[tag]] = step;
+      values[tag][counts[tag]++] = (double)(step * 10 + k);
+    }
+    add_event(&(leat_pb_event_t){.wall_time = 1, .step = step, .summary = &summary,
+                                 .what_case = 5});
+  }
+  board_run_t* run = load();
+  assert_int_equal(run->series_count, 5);
+  assert_int_equal(run->skipped, 0);
+  for (int tag = 0; tag < 5; ++tag) {
+    assert_true(counts[tag] > 20);
+    expect_steps(run, tags[tag], steps[tag], counts[tag]);
+    assert_memory_equal(board_series_columns(series_of(run, tags[tag])).values, values[tag],
+                        counts[tag] * sizeof(double));
+  }
+  board_run_free(run);
+}
+
+// The first records of a run are read across its files, and the rest when it is loaded.
+static void a_run_is_begun(void** state) {
+  bool changed;
+  board_run_t* run;
+  int64_t steps[500];
+  for (int i = 0; i < 500; ++i) steps[i] = i;
+  LEAT_EXPECT_OK(board_run_create("r", test_directory, &run));
+  for (int file = 0; file < 2; ++file) {
+    for (int i = file ? 5 : 0; i < (file ? 500 : 5); ++i) add_simple(i, "a", 0);
+    test_write_file(file ? FILE_NAME ".later" : FILE_NAME, log_bytes.data, log_bytes.size);
+    leat_string_builder_deinitialize(&log_bytes);
+  }
+  LEAT_EXPECT_OK(board_run_begin(run, 1000, &changed));
+  assert_true(changed);
+  uint32_t count = board_series_columns(series_of(run, "a")).count;
+  assert_in_range(count, 6, 100);
+  expect_steps(run, "a", steps, count);
+  // It is begun once.
+  LEAT_EXPECT_OK(board_run_begin(run, 1000, &changed));
+  assert_false(changed);
+  expect_steps(run, "a", steps, count);
+  LEAT_EXPECT_OK(board_run_load(run, &changed));
+  assert_true(changed);
+  expect_steps(run, "a", steps, 500);
+  board_run_free(run);
+  leat_file_system_t* fs = leat_file_system_posix();
+  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path(FILE_NAME ".later")));
+}
+
+// A thread that loads waits for those who want to read the run, each time when it has let go of the
+// lock; and where somebody wants to all the time, it goes on after a while.
+static void loading_lets_readers_pass(void** state) {
+  bool changed;
+  board_run_t* run;
+  for (int i = 0; i < 1000; ++i) add_simple(i, "a", 0);
+  test_write_file(FILE_NAME, log_bytes.data, log_bytes.size);
+  leat_string_builder_deinitialize(&log_bytes);
+  LEAT_EXPECT_OK(board_run_create("r", test_directory, &run));
+  atomic_fetch_add(&run->waiting, 1);
+  int64_t begin_ns = leat_clock_now_ns();
+  LEAT_EXPECT_OK(board_run_load(run, &changed));
+  // It has let go some fifteen times, and has waited about a millisecond each time.
+  assert_true(leat_clock_now_ns() - begin_ns > 10000000);
+  assert_int_equal(board_series_columns(series_of(run, "a")).count, 1000);
+  atomic_fetch_sub(&run->waiting, 1);
+  board_run_lock(run);
+  assert_int_equal(atomic_load(&run->waiting), 0);
+  leat_mutex_unlock(&run->lock);
+  board_run_free(run);
+}
+
 static int begin(void** state) {
   leat_string_builder_initialize(leat_allocator_system(), &log_bytes);
   return test_directory_make(state);
@@ -255,6 +342,9 @@ int main(void) {
       cmocka_unit_test(any_bytes_are_a_tag),
       cmocka_unit_test(malformed_events_are_skipped),
       cmocka_unit_test(a_replaced_file_is_read_anew),
+      cmocka_unit_test(tags_come_in_any_order),
+      cmocka_unit_test(a_run_is_begun),
+      cmocka_unit_test(loading_lets_readers_pass),
   };
   return cmocka_run_group_tests(tests, begin, test_directory_remove);
 }

@@ -34,36 +34,66 @@ typedef struct board_place_s {
   uint32_t length;  // elements of a blob sequence
 } board_place_t;
 
-typedef struct board_series_s {
-  // Owned, NUL-terminated texts in UTF-8; |content| are bytes.
-  char* tag;
-  char* plugin;
-  char* display_name;
-  char* description;
-  leat_string_view_t content;
-  size_t tag_size;
-  board_data_class_t data_class;
-  board_form_t form;
-  board_number_kind_t number_kind;  // of scalars, as the newest was
-  board_reservoir_t reservoir;
-  // Columns, |count| items each. Of |values| and |places| only one is there. The columns belong to
-  // the series, or, where |capacity| is 0, to a mapped file.
-  uint32_t count, capacity;
+// The points of a series as its readers see them. Of |values| and |places| only one is there.
+typedef struct board_columns_s {
+  uint32_t count;
   int64_t* steps;
   double* wall_times;
   double* values;
   board_place_t* places;
+} board_columns_t;
+
+typedef struct board_series_s {
+  char* tag;  // this and the other texts are owned, NUL-terminated and UTF-8
+  size_t tag_size;
+  board_form_t form;
+  board_number_kind_t number_kind;  // of scalars, as the newest was
+  // The points lie in |slots| in their order, with holes between them where the reservoir took some
+  // out. The slots belong to the series, or, where |capacity| is 0, to a mapped file.
+  uint32_t count;     // points
+  uint32_t used;      // slots that are points or holes
+  uint32_t capacity;
+  board_columns_t slots;
+  uint32_t* holes;    // indices of the |used| - |count| holes, in ascending order
+  board_reservoir_t reservoir;
+  size_t follower;  // index in the run of the series whose value came after one of this
+  board_data_class_t data_class;
+  char* plugin;
+  char* display_name;
+  char* description;
+  leat_string_view_t content;  // bytes, owned
 } board_series_t;
 
 void board_series_deinitialize(board_series_t* series);
+// The points. The caller holds the lock of the run, and looks at them only until it lets go.
+board_columns_t board_series_columns(board_series_t* series);
 // Offers a point to the reservoir and keeps it. |value| or |place| is used, by the form.
 LEAT_MUST_USE leat_status_t board_series_add(board_series_t* series, int64_t step,
                                              double wall_time, double value, board_place_t place);
+// The same for a scalar, where there is a slot for it and nothing has to be drawn: what nearly all
+// points of a log are. false, and nothing was done, where it is not so.
+static inline bool board_series_add_quickly(board_series_t* series, int64_t step, double wall_time,
+                                            double value) {
+  uint32_t at;
+  if (series->form != BOARD_FORM_SCALAR) return false;
+  if (series->capacity && board_reservoir_replaces_newest(&series->reservoir)) {
+    at = series->used - 1;
+  } else if (series->used < series->capacity && series->count < series->reservoir.size) {
+    at = series->used++;
+    ++series->count;
+    series->reservoir.seen += series->reservoir.seen < UINT32_MAX;
+  } else {
+    return false;
+  }
+  series->slots.steps[at] = step;
+  series->slots.wall_times[at] = wall_time;
+  series->slots.values[at] = value;
+  return true;
+}
 // Forgets the points at and behind |step|. Returns how many.
 uint32_t board_series_purge(board_series_t* series, int64_t step);
-
-// Frees the columns and takes others with the same items, which belong to a mapped file. |items|
-// are values or places.
+// Frees the slots and takes others with the same points, which belong to a mapped file. |items| are
+// values or places.
 void board_series_borrow(board_series_t* series, int64_t* steps, double* wall_times, void* items);
 
 #endif  // LEAT_BOARD_SERIES_H_

@@ -22,22 +22,23 @@ static leat_status_t copy_items(leat_arena_t* arena, const void* items, size_t b
 }
 
 // Copies the columns and the paths. The lock is held.
-static leat_status_t copy_locked(const board_run_t* run, const board_series_t* series,
+static leat_status_t copy_locked(const board_run_t* run, board_series_t* series,
                                  leat_arena_t* arena, board_snapshot_t* out) {
-  size_t count = series->count;
-  out->count = series->count;
+  const board_columns_t columns = board_series_columns(series);
+  const size_t count = columns.count;
+  out->count = columns.count;
   out->form = series->form;
   out->number_kind = series->number_kind;
   LEAT_RETURN_IF_ERROR(
-      copy_items(arena, series->steps, count * sizeof(int64_t), (const void**)&out->steps));
-  LEAT_RETURN_IF_ERROR(copy_items(arena, series->wall_times, count * sizeof(double),
+      copy_items(arena, columns.steps, count * sizeof(int64_t), (const void**)&out->steps));
+  LEAT_RETURN_IF_ERROR(copy_items(arena, columns.wall_times, count * sizeof(double),
                                   (const void**)&out->wall_times));
   LEAT_RETURN_IF_ERROR(
-      copy_items(arena, series->values, count * sizeof(double), (const void**)&out->values));
-  LEAT_RETURN_IF_ERROR(copy_items(arena, series->places, count * sizeof(board_place_t),
+      copy_items(arena, columns.values, count * sizeof(double), (const void**)&out->values));
+  LEAT_RETURN_IF_ERROR(copy_items(arena, columns.places, count * sizeof(board_place_t),
                                   (const void**)&out->places));
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, series->content, &out->content));
-  if (!series->places) return leat_ok_status();
+  if (!columns.places) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, run->file_count, &out->paths));
   for (size_t i = 0; i < run->file_count; ++i) {
     leat_string_view_t path;
@@ -52,8 +53,8 @@ leat_status_t board_snapshot_take(board_run_t* run, leat_string_view_t tag, cons
                                   board_data_class_t data_class, leat_arena_t* arena,
                                   board_snapshot_t* out_snapshot) {
   *out_snapshot = (board_snapshot_t){0};
-  leat_mutex_lock(&run->lock);
-  const board_series_t* series = board_run_find_of(run, tag, plugin, data_class);
+  board_run_lock(run);
+  board_series_t* series = board_run_find_of(run, tag, plugin, data_class);
   leat_status_t status = series ? copy_locked(run, series, arena, out_snapshot)
                                 : leat_make_status(LEAT_NOT_FOUND, "No %s data for run '%s', tag "
                                                    "'%.*s'", plugin, run->name,

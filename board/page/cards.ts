@@ -7,6 +7,7 @@ import {styleOf} from './run_groups';
 import {nameOf} from './state';
 
 const MANY_CARDS = 60, MANY_GROUPS = 300;
+const SVG = 'http://www.w3.org/2000/svg';
 const COLLATOR = new Intl.Collator('en', {numeric: true});
 
 export interface Card {
@@ -28,21 +29,23 @@ export function isNear(box: DOMRect): boolean {
 }
 
 // The short line in a run's colour and dash.
-export function swatch(run: string): HTMLCanvasElement {
+export function swatch(run: string): SVGElement {
   return swatchOf(styleOf(run));
 }
 
-export function swatchOf(style: number): HTMLCanvasElement {
-  const canvas = element('canvas', {class: 'swatch', width: '64', height: '32', 'aria-hidden': 'true'});
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-  context.scale(2, 2);
-  context.lineWidth = 3;
-  setStroke(context, style);
-  context.beginPath();
-  context.moveTo(0, 8);
-  context.lineTo(32, 8);
-  context.stroke();
-  return canvas;
+// The list of runs has hundreds of them, and a canvas each would take longer than all charts.
+export function swatchOf(style: number): SVGElement {
+  const svg = document.createElementNS(SVG, 'svg'), line = document.createElementNS(SVG, 'line');
+  const pen = {strokeStyle: '', fillStyle: '', setLineDash: (dash: number[]) =>
+    line.setAttribute('stroke-dasharray', dash.join(' '))};
+  setStroke(pen, style);
+  for (const [name, value] of [['x2', '32'], ['y1', '8'], ['y2', '8'], ['stroke-width', '3'],
+                               ['stroke', pen.strokeStyle]]) line.setAttribute(name, value);
+  svg.setAttribute('class', 'swatch');
+  svg.setAttribute('viewBox', '0 0 32 16');
+  svg.setAttribute('aria-hidden', 'true');
+  svg.append(line);
+  return svg;
 }
 
 // What a tag is called within its group.

@@ -67,7 +67,7 @@ export function isDark(): boolean {
   return document.documentElement.dataset.theme === 'dark';
 }
 
-export function setStroke(context: Pen, style: number): void {
+export function setStroke(context: Pick<Pen, 'strokeStyle' | 'fillStyle' | 'setLineDash'>, style: number): void {
   const colours = isDark() ? DARK : LIGHT, isPaired = style >= PAIRED;
   const index = isPaired ? (style - PAIRED) >> 1 : style;
   context.strokeStyle = context.fillStyle = colours[index % colours.length];
@@ -149,13 +149,13 @@ function drawLine(context: Pen, x: Float64Array, y: Float64Array,
   let isDown = false;
   context.beginPath();
   for (let i = 0; i < x.length; ++i) {
-    const at = py(y[i]);
-    if (!Number.isFinite(at) || !Number.isFinite(px(x[i]))) {
+    const across = px(x[i]), at = py(y[i]);
+    if (!Number.isFinite(at) || !Number.isFinite(across)) {
       isDown = false;
     } else if (isDown) {
-      context.lineTo(px(x[i]), at);
+      context.lineTo(across, at);
     } else {
-      context.moveTo(px(x[i]), at);
+      context.moveTo(across, at);
       isDown = true;
     }
   }

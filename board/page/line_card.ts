@@ -41,7 +41,7 @@ export class LineCard implements Card {
   private loadedSeries: Series[] = [];
   private series: Curve[] = [];
   private lines: Line[] = [];
-  private places: number[] = [];  // of the cursor
+  private placesOf: number[] | null = null;  // of the cursor, when it was first used
   private scale: Scale = {left: 0, width: 1, x0: 0, x1: 1};
   private readonly sound = button('Listen', () => this.listen(), {'aria-pressed': 'false'});
   private silence: (() => void) | null = null;  // ends the sound that plays
@@ -49,7 +49,9 @@ export class LineCard implements Card {
   private zoom: [number, number] | null = null;
   private chosen: [number, number] | null = null;  // while the mouse draws a stretch
   private axis = '';
-  private loaded = '';
+  private loaded = '';  // what was asked for
+  private asked = 0;  // how many questions were asked
+  private answered = 0;  // the last one whose answer is shown
 
   constructor(private readonly subject: Subject) {
     this.frame = new CardFrame(subject.heading, subject.label, element('div', {}, this.canvas, this.legend), () => this.makeTable(), () => this.draw());
@@ -81,18 +83,27 @@ export class LineCard implements Card {
     const wanted = state.version + '|' + shownRuns().join('\n');
     if (this.loaded !== wanted) {
       this.loaded = wanted;
+      const question = ++this.asked;
       try {
         const series = shownRuns().length ? await this.subject.ask() : [];
-        if (this.loaded !== wanted) return;  // the answer to a newer question counts
+        if (this.answered > question) return;  // the answer to a newer question counts
         this.loadedSeries = series;
+        this.answered = question;
       } catch (error) {
+        if (this.answered > question) return;
         this.loaded = '';
         this.frame.sentence.textContent = 'Loading failed: ' + (error as Error).message;
         return;
       }
+    } else if (this.answered < this.asked && !this.loadedSeries.length) {
+      return;  // what was asked for is on its way
     }
     this.prepare();
     this.draw();
+  }
+
+  private get places(): number[] {
+    return this.placesOf ??= [...new Set(this.lines.flatMap(line => [...line.x]))].sort((a, b) => a - b);
   }
 
   private prepare(): void {
@@ -102,7 +113,7 @@ export class LineCard implements Card {
     this.sound.hidden = !settings.sound;
     if (!settings.sound) this.silence?.();
     this.series = this.subject.arrange(this.loadedSeries);
-    for (const s of this.series) for (const step of s.steps) noteStep(step);
+    for (const s of this.series) noteStep(s.steps.reduce((a, b) => Math.max(a, b), -1));
     const smoothed = (values: Float64Array) => settings.smoothing > 0 ? smooth(values, settings.smoothing) : values;
     this.lines = this.series.filter(s => s.values.length).map(s => {
       const begin = s.times[0];
@@ -111,7 +122,7 @@ export class LineCard implements Card {
                 : settings.axis === 'wall' ? s.times : s.times.map(t => t - begin),
               y: smoothed(s.values)};
     });
-    this.places = [...new Set(this.lines.flatMap(line => [...line.x]))].sort((a, b) => a - b);
+    this.placesOf = null;
     const told = this.series.slice(0, 3).map(s => `${s.name} ${describe(s)}`);
     const more = this.series.length - told.length;
     const rest = more > 1 ? `. ${more} more lines.` : more ? '. One more line.' : '.';

@@ -25,6 +25,7 @@ const BOXES = ['log', 'logX', 'clip', 'pairs', 'means', 'sound'] as const;
 
 readLink();
 let choosesRuns = !location.hash;  // which are shown at first
+let rest = 100;  // milliseconds before something new is asked for
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
                        new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes(), new Timeline()];
 
@@ -62,7 +63,7 @@ function markPage(): void {
   });
 }
 
-function showPage(): void {
+function showPage(reloads = true): void {
   const shown = shownPage();
   document.title = shown.title + ' – Leat board';
   byId('title').textContent = shown.title;
@@ -78,7 +79,7 @@ function showPage(): void {
   byId('tools').hidden = !hasTools;
   byId('page-tools').replaceChildren(...(shown.tools ? [shown.tools] : []));
   markPage();
-  shown.reload().catch(sayFailure);
+  if (reloads) shown.reload().catch(sayFailure);
 }
 
 function onSettings(): void {
@@ -135,11 +136,16 @@ function sayFailure(error: Error): void {
   byId('state').textContent = 'The server does not answer: ' + error.message;
 }
 
-async function reload(): Promise<void> {
+// Whether the server has answered.
+async function reload(): Promise<boolean> {
   try {
-    const [names, plugins, status, environment] = await Promise.all([
-      getJson('/data/runs'), getJson('/data/plugins_listing'), getJson('/data/leat/status'),
-      getJson('/data/environment')]);
+    // What is asked for after the version is at least as new.
+    const status = await getJson('/data/leat/status');
+    state.version = String(status.version);
+    rest = status.series ? 1000 : 100;
+    const plugins = getJson('/data/plugins_listing').then(all =>
+      drawPages(new Set(Object.keys(all).filter(name => all[name].enabled))));
+    const [names, environment] = await Promise.all([getJson('/data/runs'), getJson('/data/environment')]);
     // So many lines in one chart say nothing and take long: of many runs the first are shown, until
     // the user has chosen or all runs are known.
     if (choosesRuns) settings.hidden = names.slice(MANY_RUNS);
@@ -153,14 +159,16 @@ async function reload(): Promise<void> {
       recallNames();
     }
     const wrong = status.damaged_records + status.skipped_values;
-    const hidden = names.filter((run: string) => settings.hidden.includes(run)).length;
+    const isHidden = new Set(settings.hidden);
+    const hidden = names.filter((run: string) => isHidden.has(run)).length;
     byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
       (hidden ? `${hidden} of ` : '') + countOf(names.length, 'run') + (hidden ? ' are hidden' : '') + `, ${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
     drawRuns(onSettings);
-    drawPages(new Set(Object.keys(plugins).filter(name => plugins[name].enabled)));
-    await shownPage().reload();
+    await Promise.all([shownPage().reload(), plugins]);
+    return true;
   } catch (error) {
     sayFailure(error as Error);
+    return false;
   }
 }
 
@@ -215,9 +223,15 @@ drawPages(new Set());
 const kept = recall('leat-theme');
 document.documentElement.dataset.theme =
   (kept ? kept === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches) ? 'dark' : 'light';
-showPage();
+showPage(false);
 setTheme(isDark());
-new ResizeObserver(() => shownPage().draw()).observe(byId('content'));
+let width = 0;
+new ResizeObserver(() => {
+  // Cards make their page longer as they come, and draw themselves: only their width matters.
+  const isWider = width !== byId('content').clientWidth;
+  width = byId('content').clientWidth;
+  if (isWider || !shownPage().usesTags) shownPage().draw();
+}).observe(byId('content'));
 addEventListener('scroll', () => shownPage().draw(), {passive: true});
 addEventListener('popstate', () => {
   readLink();
@@ -233,15 +247,26 @@ reload();
 // A browser opens at most six connections to a server, and a stream takes one of them: only a page
 // that is seen listens, and reloads what it missed when it is seen again.
 let live: EventSource | null = null;
-let waiting = 0;
+let waiting = false;
+let told = '';  // the newest version that the server told of
+// While a program trains, something is new all the time: once in a second is enough, but a page that
+// shows nothing yet must not wait.
+function reloadSoon(): void {
+  if (waiting) return;
+  waiting = true;
+  setTimeout(async () => {
+    const before = told;
+    const isAnswered = told !== state.version && await reload();
+    waiting = false;
+    if (isAnswered && told !== before && told !== state.version) reloadSoon();
+  }, rest);
+}
 function listen(): void {
   if (live || document.hidden) return;
   live = new EventSource(PREFIX + '/data/leat/live');
   live.addEventListener('version', event => {
-    if (event.data === state.version) return;
-    state.version = event.data;
-    // While a program trains, something is new all the time: once in a second is enough.
-    waiting ||= window.setTimeout(() => { waiting = 0; reload(); }, 1000);
+    told = event.data;
+    if (told !== state.version) reloadSoon();
   });
 }
 function stopListening(): void {

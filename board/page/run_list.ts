@@ -40,6 +40,7 @@ function askToDelete(item: HTMLElement, run: string, onChange: () => void): void
   };
   const deletes = button('Delete', async () => {
     deletes.disabled = true;
+    item.dataset.asks = 'server';
     try {
       await post('/data/leat/delete_run', {run});
       settings.hidden = settings.hidden.filter(r => r !== run);
@@ -49,6 +50,7 @@ function askToDelete(item: HTMLElement, run: string, onChange: () => void): void
       onChange();
       byId('run-filter').focus();
     } catch (error) {
+      item.dataset.asks = '';
       question.textContent = (error as Error).message;
       deletes.remove();
       keeps.focus();
@@ -73,7 +75,7 @@ function find(run: string, selector: string): HTMLElement | null {
 export function drawRuns(onChange: () => void): void {
   const focused = byId('runs').contains(document.activeElement) ? document.activeElement as HTMLElement : null;
   if (focused instanceof HTMLInputElement && focused.type === 'search') return;
-  if (focused?.closest('[data-asks]')) return;
+  if (focused?.closest('[data-asks]') || byId('runs').querySelector('[data-asks=server]')) return;
   const focus = focused && [focused.closest('li')?.dataset.run || '', focused.dataset.act ? `[data-act=${focused.dataset.act}]` : focused.localName];
   const matches = matcher(byId('run-filter'));
   const hidden = new Set(settings.hidden);

@@ -29,8 +29,7 @@ export class Scalars implements Page {
   private readonly cards = new CardList<TagItem>(this.root, 'There are no scalars yet.', cardOf);
 
   async reload(): Promise<void> {
-    const index = await getJson('/data/plugin/scalars/tags');
-    this.tags = [...new Set(Object.values(index).flatMap(of => Object.keys(of as object)))];
+    this.tags = await getJson('/data/leat/scalar_tags');
     this.redraw();
   }
 

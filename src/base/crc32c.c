@@ -65,19 +65,24 @@ static void fill_move_table(uint32_t move[4][256], int distance) {
   }
 }
 
+enum { STATE_EMPTY, STATE_FILLING, STATE_TABLES, STATE_INSTRUCTION };
+
+static _Atomic int state;
+static bool has_hardware(void);
+
 // The first thread that comes fills the tables; others that come in the meantime wait for it, about
-// 10 us.
-static void ensure_tables(void) {
-  static _Atomic int state;  // 0 empty, 1 being filled, 2 ready
-  if (LEAT_LIKELY(atomic_load_explicit(&state, memory_order_acquire) == 2)) return;
-  int expected = 0;
-  if (atomic_compare_exchange_strong(&state, &expected, 1)) {
+// 10 us. Returns whether there is the instruction.
+LEAT_COLD static bool fill_tables(void) {
+  int expected = STATE_EMPTY;
+  if (atomic_compare_exchange_strong(&state, &expected, STATE_FILLING)) {
     fill_byte_tables();
     fill_move_table(tables.long_move, STRETCH_LONG);
     fill_move_table(tables.short_move, STRETCH_SHORT);
-    atomic_store_explicit(&state, 2, memory_order_release);
+    atomic_store_explicit(&state, has_hardware() ? STATE_INSTRUCTION : STATE_TABLES,
+                          memory_order_release);
   }
-  while (atomic_load_explicit(&state, memory_order_acquire) != 2) leat_cpu_relax();
+  while (atomic_load_explicit(&state, memory_order_acquire) < STATE_TABLES) leat_cpu_relax();
+  return atomic_load_explicit(&state, memory_order_relaxed) == STATE_INSTRUCTION;
 }
 
 static uint64_t load_word(const uint8_t* p) {
@@ -118,16 +123,34 @@ __attribute__((target("sse4.2"))) static const uint8_t* extend_three(
   return p + 2 * stretch;
 }
 
+__attribute__((target("sse4.2"))) static const uint8_t* extend_stretches(uint64_t* inout_crc,
+                                                                         const uint8_t* p,
+                                                                         const uint8_t* end) {
+  while (end - p >= 3 * STRETCH_LONG) {
+    p = extend_three(inout_crc, p, STRETCH_LONG, tables.long_move);
+  }
+  while (end - p >= 3 * STRETCH_SHORT) {
+    p = extend_three(inout_crc, p, STRETCH_SHORT, tables.short_move);
+  }
+  return p;
+}
+
+// Short data, such as the head of a record, take a few instructions in all.
 __attribute__((target("sse4.2"))) static uint32_t extend_by_hardware(uint32_t start,
                                                                      const uint8_t* p,
                                                                      size_t size) {
   uint64_t crc = start;
   const uint8_t* end = p + size;
-  while (end - p >= 3 * STRETCH_LONG) p = extend_three(&crc, p, STRETCH_LONG, tables.long_move);
-  while (end - p >= 3 * STRETCH_SHORT) p = extend_three(&crc, p, STRETCH_SHORT, tables.short_move);
+  if (size >= 3 * STRETCH_SHORT) p = extend_stretches(&crc, p, end);
   for (; end - p >= 8; p += 8) crc = __builtin_ia32_crc32di(crc, load_word(p));
-  for (; p < end; ++p) crc = __builtin_ia32_crc32qi((uint32_t)crc, *p);
-  return (uint32_t)crc;
+  uint32_t half, last = (uint32_t)crc;
+  if (size & 4) {
+    memcpy(&half, p, 4);
+    last = __builtin_ia32_crc32si(last, half);
+    p += 4;
+  }
+  for (; p < end; ++p) last = __builtin_ia32_crc32qi(last, *p);
+  return last;
 }
 
 static bool has_hardware(void) { return __builtin_cpu_supports("sse4.2"); }
@@ -139,6 +162,9 @@ static bool has_hardware(void) { return false; }
 #endif
 
 uint32_t leat_crc32c_extend(uint32_t crc, const void* data, size_t size) {
-  ensure_tables();
-  return ~(has_hardware() ? extend_by_hardware : extend_by_tables)(~crc, data, size);
+  int now = atomic_load_explicit(&state, memory_order_acquire);
+  if (LEAT_LIKELY(now == STATE_INSTRUCTION) || (now < STATE_TABLES && fill_tables())) {
+    return ~extend_by_hardware(~crc, data, size);
+  }
+  return ~extend_by_tables(~crc, data, size);
 }
