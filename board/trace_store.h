@@ -26,7 +26,9 @@ typedef struct board_stored_trace_s {
   leat_file_stat_t stat;
   void* mapping;  // the file that |timeline| lies in; NULL: it is in memory
   size_t mapping_bytes;
-  bool is_verified;  // whether the delays may be walked (leat_timeline_verify)
+  leat_string_view_t runs;  // of all lanes, in the file
+  uint32_t runs_crc;
+  bool is_verified;  // whether the delays may be walked (board_trace_index_verify)
   uint32_t users;
 } board_stored_trace_t;
 

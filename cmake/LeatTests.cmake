@@ -226,6 +226,12 @@ if(TARGET leat_testkit)
   target_link_libraries(placement PRIVATE leat_testkit)
 endif()
 
+# ninja -C build trace_bench: bin/trace_bench measures what the board makes of a recording.
+if(TARGET leat_board)
+  add_executable(trace_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
+  target_link_libraries(trace_bench PRIVATE leat_board)
+endif()
+
 # ninja -C build rpc_bench: bin/rpc_bench measures remote procedure calls beside plain sockets.
 if(TARGET leat_module_grpc)
   add_executable(rpc_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/rpc.c)
