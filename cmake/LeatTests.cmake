@@ -85,7 +85,7 @@ endfunction()
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log|span)|board\\.board_|\
-board\\.run_|board\\.api_graph_|cluster\\.|worker\\.|\
+board\\.run_|board\\.api_graph_|board\\.trace_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
 session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\

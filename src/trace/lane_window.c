@@ -18,15 +18,8 @@
 #define LEAST_ALIGNED_NS 1024  // shorter pixels hold few slices
 #define GRAIN_BITS 3           // by which the power of two is smaller than a pixel
 
-// The first slice from |from| on, and before |limit|, that begins at |time_ns| or later.
-static size_t find_begin(const leat_lane_t* lane, size_t from, size_t limit, int64_t time_ns) {
-  size_t stride = 1, low = from, high = from;
-  while (high < limit && lane->slices[high].begin_ns < time_ns) {
-    low = high + 1;
-    high += stride;
-    stride *= 2;
-  }
-  if (high > limit) high = limit;
+// The first slice from |low| on, and before |high|, that begins at |time_ns| or later.
+static size_t bisect(const leat_lane_t* lane, size_t low, size_t high, int64_t time_ns) {
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (lane->slices[middle].begin_ns < time_ns) {
@@ -38,9 +31,20 @@ static size_t find_begin(const leat_lane_t* lane, size_t from, size_t limit, int
   return low;
 }
 
+// The same, for one that is near |from|.
+static size_t find_begin(const leat_lane_t* lane, size_t from, size_t limit, int64_t time_ns) {
+  size_t stride = 1, low = from, high = from;
+  while (high < limit && lane->slices[high].begin_ns < time_ns) {
+    low = high + 1;
+    high += stride;
+    stride *= 2;
+  }
+  return bisect(lane, low, LEAT_MIN(high, limit), time_ns);
+}
+
 // The first slice from |from| on, and before |limit|, that ends after |time_ns| or begins there.
 static size_t find_end(const leat_lane_t* lane, size_t from, size_t limit, int64_t time_ns) {
-  const size_t next = find_begin(lane, from, limit, time_ns);
+  const size_t next = bisect(lane, from, limit, time_ns);
   return next > from && lane->slices[next - 1].end_ns > time_ns ? next - 1 : next;
 }
 
