@@ -88,7 +88,7 @@ function(leat_label_thread_tests)
 board\\.run_|board\\.api_graph_|board\\.trace_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
-session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
+session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.(collector|timeline)_|\
 tests\\.paper\\.section_(4_[46]|5_3|7)_|\
 tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
 random_flow|random_graph|reader|simulated|table|transfer)_|\

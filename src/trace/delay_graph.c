@@ -162,7 +162,7 @@ int64_t leat_delay_graph_message(const leat_delay_graph_t* graph, const leat_sli
 static int compare_instances(const void* a, const void* b) {
   const leat_instance_t *x = a, *y = b;
   if (x->node != y->node) return x->node < y->node ? -1 : 1;
-  if (x->slice->end_ns != y->slice->end_ns) return x->slice->end_ns < y->slice->end_ns ? -1 : 1;
+  if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
@@ -177,7 +177,7 @@ static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* s
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), instances->count + 1,
                                    &instances->items, &instances->capacity));
     instances->items[instances->count++] =
-        (leat_instance_t){.node = node, .row = row, .slice = slice};
+        (leat_instance_t){.node = node, .row = row, .slice = slice, .end_ns = slice->end_ns};
   }
   return leat_ok_status();
 }
@@ -208,7 +208,7 @@ static leat_instance_t last_of(const leat_instances_t* instances, uint32_t node,
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const leat_instance_t* item = &instances->items[middle];
-    if (item->node < node || (item->node == node && item->slice->end_ns <= time_ns)) {
+    if (item->node < node || (item->node == node && item->end_ns <= time_ns)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -300,8 +300,8 @@ static bool find_producer(const leat_instances_t* instances, const leat_instance
 int64_t leat_instances_parting(const leat_instances_t* instances, leat_instance_t a,
                                leat_instance_t b) {
   for (int i = 0; i < MAX_CHAIN; ++i) {
-    if (a.slice == b.slice) return a.slice->end_ns;
-    leat_instance_t* later = a.slice->end_ns >= b.slice->end_ns ? &a : &b;
+    if (a.slice == b.slice) return a.end_ns;
+    leat_instance_t* later = a.end_ns >= b.end_ns ? &a : &b;
     if (!find_producer(instances, later, later)) return 0;
   }
   return 0;

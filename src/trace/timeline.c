@@ -145,6 +145,12 @@ leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
   return add_name(builder, name, hash);
 }
 
+const leat_slice_name_t* leat_timeline_builder_name_at(const leat_timeline_builder_t* builder,
+                                                       uint32_t index) {
+  LEAT_DCHECK(index < builder->timeline->name_count);
+  return &builder->timeline->names[index];
+}
+
 // Makes room for one slice more. Unlike LEAT_GROW it leaves the new room as it is: of a large
 // recording most of the time would go into zeroing it.
 static leat_status_t grow(leat_timeline_builder_t* builder, leat_lane_t* lane) {

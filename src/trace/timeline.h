@@ -193,11 +193,13 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t*
                                                         leat_timeline_row_t* row, int64_t time_ns,
                                                         const leat_slice_name_t* name,
                                                         const leat_slice_facts_t* facts);
-// The number of a name, which is copied, and the same with a name that has one: for readers that
-// put events into order first.
+// The number of a name, which is copied, the name of a number, until the next one is added, and the
+// same with a name that has one: for readers that put events into order first.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
                                                        const leat_slice_name_t* name,
                                                        uint32_t* out_index);
+const leat_slice_name_t* leat_timeline_builder_name_at(const leat_timeline_builder_t* builder,
+                                                       uint32_t index);
 LEAT_MUST_USE leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
                                                               leat_timeline_row_t* row,
                                                               int64_t time_ns, uint32_t name,
