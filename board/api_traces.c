@@ -8,8 +8,9 @@
 //                                         the delays of all steps that are alike
 //
 // Times are nanoseconds from the beginning of the recording. A window has begin=, end= and pixels=,
-// and where not all rows are seen first= and rows=. It is one block of little-endian numbers, in
-// which lanes without anything to see are left out:
+// and where not all rows are seen first= and rows=. Its pixels are aligned, so that it may begin a
+// bit earlier (leat_time_window_align). It is one block of little-endian numbers, in which lanes
+// without anything to see are left out:
 //
 //   u32 magic "LTW1" | u32 lanes | lane ...
 //   lane: u32 row | u32 depth | u32 items | u32 0 | item ...

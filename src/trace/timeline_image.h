@@ -10,7 +10,7 @@
 // bytes may come from anybody. Everything but the slices is checked when it is opened, by a
 // checksum, and each count and index against what is there; the slices, which may be gigabytes,
 // when leat_timeline_verify is called. Until then lanes may hold any times, in any order, and names
-// that do not exist: windows of them can be asked for (leat_lane_find, leat_lane_next) and show
+// that do not exist: windows of them can be asked for (leat_lane_seek, leat_lane_next) and show
 // whatever it is, while the walks of trace/delay.h rely on the rules and must not be made.
 #ifndef LEAT_TRACE_TIMELINE_IMAGE_H_
 #define LEAT_TRACE_TIMELINE_IMAGE_H_
