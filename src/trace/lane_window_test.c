@@ -162,8 +162,8 @@ static void expect_same_window(const leat_lane_t* lane, const leat_lane_t* plain
 static void runs_do_not_change_an_answer(void** state) {
   leat_philox_t random = leat_philox_make(5, 6);
   size_t lanes = 0, runs_seen = 0;
-  for (int trial = 0; trial < 24; ++trial) {
-    leat_timeline_t* timeline = make_row(&random, 3000, 6 + (uint32_t)trial % 12);
+  for (int trial = 0; trial < 12; ++trial) {
+    leat_timeline_t* timeline = make_row(&random, 2000, 6 + (uint32_t)trial);
     const leat_timeline_row_t* row = timeline->rows[0];
     for (uint32_t l = 0; l < row->lane_count; ++l, ++lanes) {
       leat_lane_run_t* runs;
@@ -171,7 +171,7 @@ static void runs_do_not_change_an_answer(void** state) {
       runs_seen += lane.run_count;
       assert_true(lane.run_count <= lane.count / 3);
       // The whole at each scale, and some of its parts.
-      for (int64_t pixel_ns = 1; pixel_ns < 4 * timeline->end_ns; pixel_ns += pixel_ns / 3 + 1) {
+      for (int64_t pixel_ns = 1; pixel_ns < 4 * timeline->end_ns; pixel_ns += pixel_ns * 3 / 4 + 1) {
         leat_time_window_t window = {timeline->begin_ns, timeline->end_ns + 1, pixel_ns};
         expect_same_window(&lane, &row->lanes[l], &window);
         leat_time_window_align(&window);
@@ -185,7 +185,7 @@ static void runs_do_not_change_an_answer(void** state) {
     }
     leat_timeline_free(timeline);
   }
-  assert_true(lanes > 48 && runs_seen > 1000);
+  assert_true(lanes > 24 && runs_seen > 500);
 }
 
 // Steps of a thousand short slices, a long one and three stray ones, with gaps. From a sixth of a
