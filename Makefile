@@ -7,6 +7,7 @@
 #   make bench-board   leat board beside TensorBoard       make bench-cluster   servers beside its
 #   make bench-simulate   what leat simulate predicts beside what local processes do
 #   make bench-python   the Python package beside TensorFlow's
+#   make bench-trace   leat board with a recording of TRACE_SPANS spans
 #   make bench-variants   what the optimizer does with the same work written in different ways
 #   make test-corpus   TensorFlow's own Python tests
 #   make test-oracle   against TensorFlow itself           make install  PREFIX=/usr/local DESTDIR=
@@ -25,6 +26,7 @@ FUZZ_SECONDS ?= 10
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TESTS ?= .
 PYTHON_TESTS ?= *_test.py
+TRACE_SPANS ?= 10000000
 CMAKE_FLAGS ?=
 NINJA = ninja -j $(JOBS)
 # Runs the tests of a build folder, and tells of each case that was skipped, though its test passed.
@@ -42,7 +44,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
-  bench-python test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
+  bench-python bench-trace test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
   sdist test-sdist docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
@@ -112,6 +114,12 @@ bench-cluster: all
 
 bench-simulate: all
 	@python3 bench/simulate.py $(BENCH_ARGS)
+
+bench-trace: all
+	@$(NINJA) -C $(BUILD) trace_bench
+	@folder=$$(mktemp -d) && trap "rm -r $$folder" EXIT && mkdir $$folder/cache && \
+	  $(BUILD)/bin/trace_bench make $$folder/b.perfetto-trace $(TRACE_SPANS) && \
+	  $(BUILD)/bin/trace_bench measure $$folder/b.perfetto-trace $$folder/cache
 
 bench-python: all
 	@python3 bench/python.py $(BENCH_ARGS)

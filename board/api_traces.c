@@ -8,8 +8,9 @@
 //                                         the delays of all steps that are alike
 //
 // Times are nanoseconds from the beginning of the recording. A window has begin=, end= and pixels=,
-// and where not all rows are seen first= and rows=. It is one block of little-endian numbers, in
-// which lanes without anything to see are left out:
+// and where not all rows are seen first= and rows=. Its pixels are aligned, so that it may begin a
+// bit earlier (leat_time_window_align). It is one block of little-endian numbers, in which lanes
+// without anything to see are left out:
 //
 //   u32 magic "LTW1" | u32 lanes | lane ...
 //   lane: u32 row | u32 depth | u32 items | u32 0 | item ...
@@ -189,15 +190,15 @@ static void store_double(char* data, int64_t number) {
   leat_wire_store64(data, bits);
 }
 
-static void put_item(const leat_timeline_t* timeline, const leat_lane_t* lane,
-                     const leat_time_window_item_t* item, leat_string_builder_t* out) {
+static void put_item(const leat_timeline_t* timeline, const leat_time_window_item_t* item,
+                     leat_string_builder_t* out) {
   char* data = leat_string_builder_reserve(out, ITEM_BYTES);
   if (!data) return;
   store_double(data, from_begin(timeline, item->begin_ns));
   store_double(data + 8, from_begin(timeline, item->end_ns));
   store_double(data + 16, item->covered_ns);
   leat_wire_store32(data + 24, (uint32_t)LEAT_MIN(item->count, UINT32_MAX));
-  leat_wire_store32(data + 28, lane->slices[item->first].name);
+  leat_wire_store32(data + 28, item->name);
   leat_wire_store32(data + 32, (uint32_t)item->first);
   leat_wire_store32(data + 36, 0);
 }
@@ -207,11 +208,11 @@ static bool put_lane(const leat_timeline_t* timeline, uint32_t row, uint32_t dep
                      const leat_time_window_t* window, leat_string_builder_t* out) {
   const leat_lane_t* lane = &timeline->rows[row]->lanes[depth];
   const size_t head = out->size;
-  size_t at = leat_lane_find(lane, window->begin_ns);
+  leat_lane_cursor_t at = leat_lane_seek(lane, window->begin_ns);
   uint32_t items = 0;
   leat_time_window_item_t item;
   if (!leat_string_builder_reserve(out, LANE_BYTES)) return false;
-  for (; leat_lane_next(lane, window, &at, &item); ++items) put_item(timeline, lane, &item, out);
+  for (; leat_lane_next(lane, window, &at, &item); ++items) put_item(timeline, &item, out);
   if (!items || out->status) {
     out->size = head;
     return false;
@@ -243,6 +244,7 @@ static leat_status_t get_window(const leat_timeline_t* timeline, const board_req
   *out_window = (leat_time_window_t){.begin_ns = timeline->begin_ns + begin,
                                      .end_ns = timeline->begin_ns + end,
                                      .pixel_ns = LEAT_MAX((end - begin) / pixels, 1)};
+  leat_time_window_align(out_window);
   *out_first = LEAT_MAX(*out_first, 0);
   *out_rows = LEAT_MAX(*out_rows, 0);
   return leat_ok_status();

@@ -200,6 +200,10 @@ static void windows_are_what_one_tells_by_hand(void** state) {
       {"begin=0&end=1000&pixels=5&rows=1",
        "0/0 | 0-55 25 3 a 0 | 150-400 250 1 d 3 | 450-500 10 2 a 4\n"
        "0/1 | 150-150 0 1 c 0 | 200-300 100 1 a 1\n"},
+      // A pixel of 1091 is aligned: it gets 1152, and the first one ends at that time of the
+      // recording's clock, which shows 1000 at its beginning.
+      {"begin=-90&end=1001&pixels=1&rows=1",
+       "0/0 | 0-400 275 4 a 0 | 450-500 10 2 a 4\n0/1 | 150-150 0 1 c 0 | 200-300 100 1 a 1\n"},
       // A lane in which nothing is seen is left out.
       {"begin=160&end=190&pixels=3", "0/0 | 150-400 250 1 d 3\n1/0 | 100-500 400 1 d 0\n"},
       {"begin=160&end=190&pixels=3&first=1", "1/0 | 100-500 400 1 d 0\n"},

@@ -1,21 +1,26 @@
 // The file begins with the image of the recording, whose slices are nearly all of it, and ends with
 // what tells where the rest lies, so that it is written from front to back:
 //
-//   image | section | "LEATTRX1" | u64 bytes of the image | u64 of the section | u32 crc | u32 0
+//   image | runs | section | "LEATTRX2" | u64 bytes of the image | u64 of the runs |
+//   u64 of the section | u32 crc | u32 crc of the runs
+//   runs:    of each lane those of trace/lane_run.h, one lane behind the other
 //   section: path, size and time of the recording, crc of its ends | sizes of the structs |
-//            names | delays
+//            how many runs each lane has | names | delays
 //
-// It is written under a temporary name. Once the image is there it is mapped, the delays are found
-// in the mapping, and the section is appended; then the file gets its name. So the slices are never
-// in memory that only this process has, but for those that wait to be written. Names are made of
-// the recording's path, so that a recording has one index; an index is void when size, time, or the
-// first or last bytes of the recording are others.
+// It is written under a temporary name, and once it is whole it is opened as any index is, and gets
+// its name. The slices are in memory as far as the limit allows. While a thread writes them and
+// makes the runs, others find the delays in them (leat_delays_find). Of a recording with more, the
+// image is written first and mapped, and the same is done in the mapping; so no more of the slices
+// is ever in memory that only this process has. Names are made of the recording's path, so that a
+// recording has one index; an index is void when size, time, or the first or last bytes of the
+// recording are others.
 //
 // The section's checksum, which covers the trailer too, is checked before anything of it is used,
 // and the image checks itself; numbers in both are checked against what they count, since whoever
-// can write to the cache can compute a checksum. Where no recording is left at the path that an
-// index names, it is removed when the next one is written: a cache whose log directories are
-// deleted does not grow for ever.
+// can write to the cache can compute a checksum. Runs are checked when the slices are; a walk
+// through them looks at each before it follows it (trace/lane_window.c). Where no recording is left
+// at the path that an index names, it is removed when the next one is written: a cache whose log
+// directories are deleted does not grow for ever.
 #include "board/trace_index.h"
 
 #include <errno.h>
@@ -30,25 +35,30 @@
 #include "base/checked.h"
 #include "base/crc32c.h"
 #include "base/fingerprint.h"
+#include "base/thread.h"
 #include "trace/delay_image.h"
+#include "trace/lane_run.h"
+#include "trace/lane_spill.h"
 #include "trace/timeline_image.h"
 
-#define MAGIC "LEATTRX1"
+#define MAGIC "LEATTRX2"
 #define SUFFIX ".trace"
 #define NAME_DIGITS 16
-#define TRAILER_BYTES 32
+#define TRAILER_BYTES sizeof(trailer_t)
 #define PROBE_BYTES 4096
 #define MAX_PATH_BYTES 4096
 
 typedef struct trailer_s {
   char magic[8];
-  uint64_t image_bytes, section_bytes;
-  uint32_t crc;  // of the section and the two sizes
-  uint32_t zero;
+  uint64_t image_bytes, runs_bytes, section_bytes;
+  uint32_t crc;  // of the other numbers and the section
+  uint32_t runs_crc;
 } trailer_t;
+_Static_assert(sizeof(trailer_t) == 40, "no byte of it is without meaning");
 
 static uint32_t section_crc(const trailer_t* trailer, const void* section) {
-  const uint32_t crc = leat_crc32c(&trailer->image_bytes, 2 * sizeof(uint64_t));
+  uint32_t crc = leat_crc32c(&trailer->image_bytes, 3 * sizeof(uint64_t));
+  crc = leat_crc32c_extend(crc, &trailer->runs_crc, sizeof trailer->runs_crc);
   return leat_crc32c_extend(crc, section, (size_t)trailer->section_bytes);
 }
 
@@ -84,7 +94,8 @@ static void put_identity(const board_stored_trace_t* trace, const char* path, ui
                          leat_string_builder_t* out) {
   const uint64_t words[] = {(uint64_t)trace->stat.size_bytes, (uint64_t)trace->stat.modified_ns,
                             crc, sizeof(board_trace_name_t), sizeof(leat_step_t),
-                            sizeof(leat_step_group_t), sizeof(leat_delay_t), LEAT_DELAY_CAUSES};
+                            sizeof(leat_step_group_t), sizeof(leat_delay_t), LEAT_DELAY_CAUSES,
+                            sizeof(leat_lane_run_t)};
   leat_image_put_text(out, leat_string_view_from(path));
   leat_image_put(out, words, sizeof words);
 }
@@ -102,6 +113,7 @@ static void forget(board_stored_trace_t* trace) {
   trace->delays = NULL;
   trace->timeline = NULL;
   trace->names = NULL;
+  trace->runs = leat_string_view_make(NULL, 0);
   board_trace_index_unmap(trace);
 }
 
@@ -123,6 +135,22 @@ static bool map_file(const char* path, board_stored_trace_t* trace) {
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
+
+// Gives each lane its runs.
+static void take_runs(leat_image_reader_t* reader, board_stored_trace_t* trace) {
+  leat_image_reader_t runs = {.next = trace->runs.data, .end = trace->runs.data + trace->runs.size};
+  for (size_t r = 0; r < trace->timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < trace->timeline->rows[r]->lane_count; ++l) {
+      leat_lane_t* lane = &trace->timeline->rows[r]->lanes[l];
+      const uint64_t count = leat_image_take_word(reader);
+      reader->has_failed |= count >= LEAT_NO_RUN;
+      if (reader->has_failed) return;
+      lane->runs = leat_image_take_in_place(&runs, (size_t)count, sizeof *lane->runs);
+      lane->run_count = lane->runs ? (uint32_t)count : 0;
+    }
+  }
+  reader->has_failed |= runs.has_failed || runs.next != runs.end;
+}
 
 static leat_status_t take_names(leat_image_reader_t* reader, board_stored_trace_t* trace) {
   const leat_timeline_t* timeline = trace->timeline;
@@ -148,12 +176,12 @@ static bool find_section(const board_stored_trace_t* trace, trailer_t* out_trail
   if (trace->mapping_bytes < TRAILER_BYTES) return false;
   const uint64_t rest = trace->mapping_bytes - TRAILER_BYTES;
   memcpy(out_trailer, bytes + rest, TRAILER_BYTES);
-  if (memcmp(out_trailer->magic, MAGIC, 8) || out_trailer->zero ||
-      out_trailer->image_bytes > rest ||
-      out_trailer->section_bytes != rest - out_trailer->image_bytes) {
+  if (memcmp(out_trailer->magic, MAGIC, 8) || out_trailer->image_bytes > rest ||
+      out_trailer->runs_bytes > rest - out_trailer->image_bytes ||
+      out_trailer->section_bytes != rest - out_trailer->image_bytes - out_trailer->runs_bytes) {
     return false;
   }
-  *out_section = (leat_image_reader_t){.next = bytes + out_trailer->image_bytes,
+  *out_section = (leat_image_reader_t){.next = bytes + rest - out_trailer->section_bytes,
                                        .end = bytes + rest};
   return section_crc(out_trailer, out_section->next) == out_trailer->crc;
 }
@@ -180,13 +208,25 @@ static leat_status_t take_index(board_stored_trace_t* trace, const char* path, b
   }
   LEAT_RETURN_IF_ERROR(leat_timeline_open_image(trace->mapping, (size_t)trailer.image_bytes,
                                                 &trace->timeline, &image_bytes));
-  // With another size the section would not lie at a multiple of 8.
-  if (image_bytes != trailer.image_bytes) return leat_ok_status();
+  // With other sizes runs and section would not lie at multiples of 8.
+  if (image_bytes != trailer.image_bytes || trailer.runs_bytes % sizeof(leat_lane_run_t)) {
+    return leat_ok_status();
+  }
+  trace->runs = leat_string_view_make((const char*)trace->mapping + image_bytes,
+                                      (size_t)trailer.runs_bytes);
+  trace->runs_crc = trailer.runs_crc;
+  take_runs(&section, trace);
   LEAT_RETURN_IF_ERROR(take_names(&section, trace));
   if (section.has_failed) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_delays_take(&section, trace->timeline, &trace->delays));
   *out_ok = !section.has_failed;
   return leat_ok_status();
+}
+
+bool board_trace_index_verify(const board_stored_trace_t* trace) {
+  return leat_timeline_verify(trace->timeline) &&
+         (!trace->runs.size ||
+          leat_crc32c(trace->runs.data, trace->runs.size) == trace->runs_crc);
 }
 
 bool board_trace_index_read(board_stored_trace_t* trace, const char* cache, size_t verify_bytes) {
@@ -199,7 +239,7 @@ bool board_trace_index_read(board_stored_trace_t* trace, const char* cache, size
   leat_status_t status = name_index(path, cache, &arena, &name);
   if (!status && map_file(name.data, trace)) status = take_index(trace, path, &ok);
   if (!status && ok && leat_timeline_lane_bytes(trace->timeline) <= verify_bytes) {
-    ok = trace->is_verified = leat_timeline_verify(trace->timeline);
+    ok = trace->is_verified = board_trace_index_verify(trace);
   }
   if (status || !ok) forget(trace);
   leat_status_free(status);
@@ -209,22 +249,117 @@ bool board_trace_index_read(board_stored_trace_t* trace, const char* cache, size
 
 // ---- Making -------------------------------------------------------------------------------------
 
-static leat_status_t write_section(const board_stored_trace_t* trace, const char* path,
-                                   uint32_t crc, leat_file_t* out) {
+// An index that is being made.
+typedef struct making_s {
+  board_stored_trace_t found;  // the slices, in memory or in the mapped image, and what is found
+  leat_lane_spill_t spill;
+  leat_file_t* file;
+  bool has_image;
+  trailer_t trailer;
+  leat_string_builder_t run_counts;  // words
+  leat_status_t status;              // of the writing
+} making_t;
+
+static leat_status_t write_image(making_t* making) {
+  size_t bytes;
+  LEAT_RETURN_IF_ERROR(leat_timeline_write_image(making->found.timeline, &making->spill,
+                                                 making->file, &bytes));
+  making->trailer.image_bytes = bytes;
+  making->has_image = true;
+  return leat_ok_status();
+}
+
+static leat_status_t write_lane_runs(making_t* making, const leat_lane_t* lane) {
+  leat_lane_run_t* runs;
+  uint32_t count;
+  LEAT_RETURN_IF_ERROR(leat_lane_runs_make(lane, &runs, &count));
+  const size_t bytes = count * sizeof *runs;
+  leat_status_t status = leat_ok_status();
+  if (count) {
+    status = making->file->vtable->write(making->file, runs, bytes);
+    making->trailer.runs_crc = leat_crc32c_extend(making->trailer.runs_crc, runs, bytes);
+  }
+  making->trailer.runs_bytes += bytes;
+  leat_image_put_word(&making->run_counts, count);
+  leat_allocator_free(leat_allocator_system(), runs);
+  return status;
+}
+
+static leat_status_t write_slices(making_t* making) {
+  const leat_timeline_t* timeline = making->found.timeline;
+  if (!making->has_image) LEAT_RETURN_IF_ERROR(write_image(making));
+  for (size_t r = 0; r < timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
+      LEAT_RETURN_IF_ERROR(write_lane_runs(making, &timeline->rows[r]->lanes[l]));
+    }
+  }
+  return leat_ok_status();
+}
+
+static void run_writer(void* data) {
+  making_t* making = data;
+  making->status = write_slices(making);
+}
+
+// Writes the slices on a thread, and finds meanwhile what the index tells of them.
+static leat_status_t write_and_find(making_t* making) {
+  leat_thread_t writer;
+  leat_status_t unstarted = leat_thread_start("leat-index", run_writer, making, &writer);
+  leat_status_t status = leat_delays_find(making->found.timeline, &making->found.delays);
+  if (!status) status = board_trace_count_names(&making->found);
+  if (unstarted) {
+    leat_status_free(unstarted);
+    run_writer(making);
+  } else {
+    leat_thread_join(writer);
+  }
+  return leat_status_join(status, making->status);
+}
+
+static leat_status_t write_section(making_t* making, const char* path, uint32_t crc) {
+  const board_stored_trace_t* found = &making->found;
+  trailer_t* trailer = &making->trailer;
   leat_string_builder_t section;
-  trailer_t trailer = {.magic = MAGIC, .image_bytes = trace->timeline->image.size};
   leat_string_builder_initialize(leat_allocator_system(), &section);
-  put_identity(trace, path, crc, &section);
-  leat_image_put_word(&section, trace->timeline->name_count);
-  leat_image_put(&section, trace->names, trace->timeline->name_count * sizeof *trace->names);
-  leat_delays_put(trace->delays, &section);
-  trailer.section_bytes = section.size;
-  trailer.crc = section_crc(&trailer, section.data ? section.data : "");
-  leat_status_t status = leat_status_clone(section.status);
-  if (!status) status = out->vtable->write(out, section.data, section.size);
-  if (!status) status = out->vtable->write(out, &trailer, sizeof trailer);
+  put_identity(found, path, crc, &section);
+  leat_image_put(&section, making->run_counts.data, making->run_counts.size);
+  leat_image_put_word(&section, found->timeline->name_count);
+  leat_image_put(&section, found->names, found->timeline->name_count * sizeof *found->names);
+  leat_delays_put(found->delays, &section);
+  memcpy(trailer->magic, MAGIC, sizeof trailer->magic);
+  trailer->section_bytes = section.size;
+  trailer->crc = section_crc(trailer, section.data ? section.data : "");
+  leat_status_t status = leat_status_clone(
+      making->run_counts.status ? making->run_counts.status : section.status);
+  if (!status) status = making->file->vtable->write(making->file, section.data, section.size);
+  if (!status) status = making->file->vtable->write(making->file, trailer, sizeof *trailer);
   leat_string_builder_deinitialize(&section);
   return status;
+}
+
+// Goes on with the slices in the file at |temporary| in place of those in memory, which lack what
+// was spilled.
+static leat_status_t map_image(making_t* making, const char* temporary) {
+  size_t image_bytes;
+  LEAT_RETURN_IF_ERROR(write_image(making));
+  LEAT_RETURN_IF_ERROR(leat_file_flush(making->file));
+  leat_timeline_free(making->found.timeline);
+  making->found.timeline = NULL;
+  if (!map_file(temporary, &making->found)) {
+    return leat_make_status(LEAT_UNKNOWN, "Mapping failed for '%s'", temporary);
+  }
+  return leat_timeline_open_image(making->found.mapping, making->found.mapping_bytes,
+                                  &making->found.timeline, &image_bytes);
+}
+
+// Writes the index of the recording at |path| to the file at |temporary|.
+static leat_status_t write_index(making_t* making, const char* path, const char* temporary) {
+  const uint32_t crc = probe(path, making->found.stat.size_bytes);
+  LEAT_RETURN_IF_ERROR(leat_timeline_read_spilled(leat_file_system_default(), making->found.path,
+                                                  &making->spill, &making->found.timeline));
+  if (making->spill.piece_count) LEAT_RETURN_IF_ERROR(map_image(making, temporary));
+  LEAT_RETURN_IF_ERROR(write_and_find(making));
+  return write_section(making, path, crc);
 }
 
 // What is to be removed of a cache directory.
@@ -279,21 +414,18 @@ static void sweep_cache(const char* cache) {
   leat_file_sweep_temporaries(fs, cache);
 }
 
-// Converts the recording into |file| at |temporary|, maps it, and finds in it what the index has
-// besides.
-static leat_status_t convert(board_stored_trace_t* trace, const char* temporary,
-                             const char* spill, size_t limit_bytes, leat_file_t* file) {
-  size_t image_bytes;
-  LEAT_RETURN_IF_ERROR(leat_timeline_convert(leat_file_system_default(), trace->path, spill,
-                                             limit_bytes, file));
-  LEAT_RETURN_IF_ERROR(leat_file_flush(file));
-  if (!map_file(temporary, trace)) {
-    return leat_make_status(LEAT_UNKNOWN, "Mapping failed for '%s'", temporary);
+// Fills |trace| from the index at |temporary|, which was just written.
+static leat_status_t open_index(board_stored_trace_t* trace, const char* path,
+                                const char* temporary) {
+  bool ok = false;
+  leat_status_t status = leat_ok_status();
+  if (map_file(temporary, trace)) status = take_index(trace, path, &ok);
+  if (!status && !ok) {
+    status = leat_make_status(LEAT_UNKNOWN, "Opening failed for '%s': it was changed", temporary);
   }
-  LEAT_RETURN_IF_ERROR(leat_timeline_open_image(trace->mapping, trace->mapping_bytes,
-                                                &trace->timeline, &image_bytes));
-  LEAT_RETURN_IF_ERROR(leat_delays_find(trace->timeline, &trace->delays));
-  return board_trace_count_names(trace);
+  if (status) forget(trace);
+  trace->is_verified = !status;
+  return status;
 }
 
 static leat_status_t make_in(board_stored_trace_t* trace, const char* directory, bool is_kept,
@@ -302,32 +434,25 @@ static leat_status_t make_in(board_stored_trace_t* trace, const char* directory,
   char path[PATH_MAX];
   leat_string_view_t name;
   const char *temporary, *spill;
-  leat_file_t* file = NULL;
+  making_t making = {.found = {.path = trace->path, .stat = trace->stat}};
   if (!find_path(trace->path, path)) {
     return leat_make_status(LEAT_NOT_FOUND, "Finding the path failed for '%s'", trace->path);
   }
-  const uint32_t crc = probe(path, trace->stat.size_bytes);
   LEAT_RETURN_IF_ERROR(name_index(path, directory, arena, &name));
   LEAT_RETURN_IF_ERROR(leat_file_temporary_path(name.data, arena, &temporary));
   LEAT_RETURN_IF_ERROR(leat_file_temporary_path(name.data, arena, &spill));
   LEAT_RETURN_IF_ERROR(
-      leat_file_open(fs, temporary, LEAT_FILE_WRITE, leat_allocator_system(), &file));
-  leat_status_t status = convert(trace, temporary, spill, limit_bytes, file);
-  // Where the index cannot be completed or get its name, it serves this once.
-  leat_status_t kept = leat_ok_status();
-  if (!status && is_kept) kept = write_section(trace, path, crc, file);
-  if (!kept) {
-    kept = leat_file_close(file);
-  } else {
-    leat_status_free(leat_file_close(file));
-  }
-  if (status || kept || !is_kept || rename(temporary, name.data)) unlink(temporary);
-  leat_status_free(kept);
-  if (status) {
-    forget(trace);
-  } else {
-    trace->is_verified = true;
-  }
+      leat_file_open(fs, temporary, LEAT_FILE_WRITE, leat_allocator_system(), &making.file));
+  leat_lane_spill_initialize(leat_file_system_default(), spill, limit_bytes, &making.spill);
+  leat_string_builder_initialize(leat_allocator_system(), &making.run_counts);
+  leat_status_t status = write_index(&making, path, temporary);
+  status = leat_status_join(status, leat_file_close(making.file));
+  leat_string_builder_deinitialize(&making.run_counts);
+  leat_lane_spill_deinitialize(&making.spill);
+  forget(&making.found);
+  if (!status) status = open_index(trace, path, temporary);
+  // What is mapped stays so when it has lost its name.
+  if (status || !is_kept || rename(temporary, name.data)) unlink(temporary);
   return status;
 }
 

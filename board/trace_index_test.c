@@ -13,6 +13,7 @@
 
 #include "base/crc32c.h"
 #include "formats/test_directory.h"
+#include "trace/lane_run.h"
 #include "trace/test_recording.h"
 
 #define RECORDING "r.perfetto-trace"
@@ -110,6 +111,7 @@ static void expect_same(const board_stored_trace_t* got, const leat_timeline_t* 
       const leat_lane_t *a = &got->timeline->rows[r]->lanes[l], *b = &timeline->rows[r]->lanes[l];
       assert_int_equal(a->count, b->count);
       assert_memory_equal(a->slices, b->slices, b->count * sizeof *b->slices);
+      assert_int_equal(a->run_count > 0, b->count >= LEAT_LANE_RUN_SLICES);
     }
   }
   for (int i = 0; i < 2; ++i) {
@@ -176,21 +178,37 @@ static void a_damaged_index_is_not_used(void** state) {
   leat_allocator_free(leat_allocator_system(), bytes);
 }
 
+// Where the section begins, and the sizes of image, runs and section.
+static char* find_section(char* bytes, size_t size, uint64_t out_sizes[3]) {
+  memcpy(out_sizes, bytes + size - 32, 3 * sizeof *out_sizes);
+  return bytes + out_sizes[0] + out_sizes[1];
+}
+
+// Makes the checksums of the section and of the runs fit.
+static void fit_checksum(char* bytes, size_t size) {
+  uint64_t sizes[3];
+  const char* section = find_section(bytes, size, sizes);
+  const uint32_t runs_crc = sizes[1] ? leat_crc32c(bytes + sizes[0], (size_t)sizes[1]) : 0;
+  uint32_t crc = leat_crc32c(sizes, sizeof sizes);
+  crc = leat_crc32c_extend(crc, &runs_crc, sizeof runs_crc);
+  crc = leat_crc32c_extend(crc, section, (size_t)sizes[2]);
+  memcpy(bytes + size - 8, &crc, sizeof crc);
+  memcpy(bytes + size - 4, &runs_crc, sizeof runs_crc);
+}
+
 // As above, with checksums that fit: the numbers of the section are looked at themselves.
 static void numbers_are_checked_behind_right_checksums(void** state) {
   size_t size, refused = 0;
-  uint64_t sizes[2];
+  uint64_t sizes[3];
   make_recording(RECORDING, 4);
   board_stored_trace_t made = make_index(test_path(RECORDING));
   release(&made);
   const char* name = index_name();
   char* bytes = test_read_file(name, &size);
-  memcpy(sizes, bytes + size - 24, sizeof sizes);
-  char* section = bytes + sizes[0];
-  for (size_t i = 0; i < sizes[1]; ++i) {
+  char* section = find_section(bytes, size, sizes);
+  for (size_t i = 0; i < sizes[2]; ++i) {
     section[i] ^= (char)0x81;
-    uint32_t crc = leat_crc32c_extend(leat_crc32c(sizes, sizeof sizes), section, (size_t)sizes[1]);
-    memcpy(bytes + size - 8, &crc, sizeof crc);
+    fit_checksum(bytes, size);
     rewrite(name, bytes, size);
     board_stored_trace_t trace = trace_of(test_path(RECORDING));
     if (board_trace_index_read(&trace, test_directory, SIZE_MAX)) {
@@ -211,6 +229,47 @@ static void numbers_are_checked_behind_right_checksums(void** state) {
     section[i] ^= (char)0x81;
   }
   assert_true(refused > 200);
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+// Runs are used without being verified, whatever they are: windows show something, and end.
+static void damaged_runs_end(void** state) {
+  size_t size, seen = 0;
+  uint64_t sizes[3];
+  make_recording(RECORDING, 60);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  assert_true(made.runs.size > 0);
+  release(&made);
+  const char* name = index_name();
+  char* bytes = test_read_file(name, &size);
+  find_section(bytes, size, sizes);
+  char* runs = bytes + sizes[0];
+  for (size_t i = 0; i < sizes[1]; ++i) {
+    runs[i] ^= (char)(1 << i % 8);
+    fit_checksum(bytes, size);
+    rewrite(name, bytes, size);
+    board_stored_trace_t trace = trace_of(test_path(RECORDING));
+    assert_true(board_trace_index_read(&trace, test_directory, 0));
+    const leat_timeline_t* timeline = trace.timeline;
+    for (int64_t pixel_ns = 1; pixel_ns < timeline->end_ns; pixel_ns *= 8) {
+      const leat_time_window_t window = {timeline->begin_ns, timeline->end_ns + 1, pixel_ns};
+      const leat_lane_t* lane = &timeline->rows[0]->lanes[1];
+      leat_lane_cursor_t at = leat_lane_seek(lane, window.begin_ns);
+      leat_time_window_item_t item;
+      for (; leat_lane_next(lane, &window, &at, &item); ++seen) assert_true(at.at <= lane->count);
+    }
+    release(&trace);
+    runs[i] ^= (char)(1 << i % 8);
+  }
+  assert_true(seen > 0);
+  // With a checksum that does not fit they are noticed when the slices are verified.
+  runs[3] ^= 1;
+  rewrite(name, bytes, size);
+  assert_false(has_index(test_path(RECORDING)));
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  assert_true(board_trace_index_read(&trace, test_directory, 0));
+  assert_false(trace.is_verified || board_trace_index_verify(&trace));
+  release(&trace);
   leat_allocator_free(leat_allocator_system(), bytes);
 }
 
@@ -370,6 +429,7 @@ int main(void) {
       TEST(a_recording_comes_back),
       TEST(a_damaged_index_is_not_used),
       TEST(numbers_are_checked_behind_right_checksums),
+      TEST(damaged_runs_end),
       TEST(large_recordings_are_verified_later),
       TEST(a_changed_recording_makes_it_void),
       TEST(indexes_of_recordings_that_are_gone_are_removed),

@@ -1,11 +1,16 @@
 // A recording is read when it is first asked for, which takes some seconds for ten million slices,
 // and stays until another one is asked for or its file changes. With a cache directory an index
 // file is made of it, which is used by the next start; a recording that cannot be indexed (a full
-// disk) is read into memory. Whoever uses one is counted, and so
-// is the store; one that was replaced lives until its last user releases it. Names come from
-// clients: only paths below the log directory without ".." that end as recordings do are opened.
-// JSON is a recording where it begins with the list of events, as ours does, since there is much
-// other JSON.
+// disk) is read into memory. Whoever uses one is counted, and so is the store; one that was
+// replaced lives until its last user releases it.
+//
+// The store's lock is held for a few instructions. Whoever reads or verifies a recording writes a
+// reading into the store's list meanwhile; who asks for the same one waits for that and gets its
+// result, while others go on. A reading lives until the last who waited has left it.
+//
+// Names come from clients: only paths below the log directory without ".." that end as recordings
+// do are opened. JSON is a recording where it begins with the list of events, as ours does, since
+// there is much other JSON.
 #include "board/trace_store.h"
 
 #include <stdlib.h>
@@ -25,21 +30,43 @@
 // Without a cache directory a recording whose file is larger goes to a temporary file.
 #define MAX_MEMORY_BYTES ((int64_t)512 << 20)
 
+// A recording that somebody reads or verifies just now.
+typedef struct reading_s {
+  struct reading_s* next;
+  const char* path;  // of who reads
+  leat_file_stat_t stat;
+  uint32_t users;  // who reads, and those who wait
+  bool is_done;    // and no longer in the list
+  leat_status_t status;
+  board_stored_trace_t* trace;  // counts the reading as a user; NULL after a failure
+} reading_t;
+
 struct board_trace_store_s {
   const char* cache;
   leat_mutex_t lock;
+  leat_condition_t done;  // a reading is
   board_stored_trace_t* newest;
+  reading_t* readings;
 };
 
 leat_status_t board_trace_store_create(const char* cache, board_trace_store_t** out_store) {
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_store));
   (*out_store)->cache = cache;
   leat_mutex_initialize(&(*out_store)->lock);
+  leat_condition_initialize(&(*out_store)->done);
   return leat_ok_status();
 }
 
-static void drop(board_stored_trace_t* trace) {
-  if (!trace || --trace->users) return;
+// One user less; gives the trace if it was the last, to be freed without the lock.
+static board_stored_trace_t* let_go(board_stored_trace_t* trace) {
+  if (!trace) return NULL;
+  LEAT_DCHECK(trace->users > 0);
+  return --trace->users ? NULL : trace;
+}
+
+static void free_trace(board_stored_trace_t* trace) {
+  if (!trace) return;
+  LEAT_DCHECK(!trace->users);
   leat_delays_free(trace->delays);
   leat_timeline_free(trace->timeline);
   board_trace_index_unmap(trace);
@@ -51,7 +78,9 @@ static void drop(board_stored_trace_t* trace) {
 void board_trace_store_free(board_trace_store_t* store) {
   if (!store) return;
   LEAT_DCHECK(!store->newest || store->newest->users == 1);
-  drop(store->newest);
+  LEAT_DCHECK(!store->readings);
+  free_trace(let_go(store->newest));
+  leat_condition_deinitialize(&store->done);
   leat_mutex_deinitialize(&store->lock);
   leat_allocator_free(leat_allocator_system(), store);
 }
@@ -219,7 +248,7 @@ static leat_status_t read_trace(const char* path, const leat_file_stat_t* stat, 
   leat_status_t status = leat_allocator_clone_string(a, path, strlen(path), &trace->path);
   if (!status) status = fill_trace(trace, cache, need);
   if (status) {
-    drop(trace);
+    free_trace(let_go(trace));
     return status;
   }
   *out_trace = trace;
@@ -237,42 +266,134 @@ leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trac
 
 void board_trace_free(board_stored_trace_t* trace) {
   LEAT_DCHECK(!trace || trace->users == 1);
-  drop(trace);
+  free_trace(let_go(trace));
+}
+
+static bool is_same_file(const leat_file_stat_t* a, const leat_file_stat_t* b) {
+  return a->size_bytes == b->size_bytes && a->modified_ns == b->modified_ns;
 }
 
 static bool is_same(const board_stored_trace_t* trace, const char* path,
                     const leat_file_stat_t* stat) {
-  return trace && !strcmp(trace->path, path) && trace->stat.size_bytes == stat->size_bytes &&
-         trace->stat.modified_ns == stat->modified_ns;
+  return trace && !strcmp(trace->path, path) && is_same_file(&trace->stat, stat);
+}
+
+// ---- Reading for all ----------------------------------------------------------------------------
+// All of these are called with the store's lock.
+
+// Takes a user off. The lock is let go meanwhile if the trace is freed, which can take long.
+static void release(board_trace_store_t* store, board_stored_trace_t* trace) {
+  board_stored_trace_t* unused = let_go(trace);
+  if (!unused) return;
+  leat_mutex_unlock(&store->lock);
+  free_trace(unused);
+  leat_mutex_lock(&store->lock);
+}
+
+static reading_t* find_reading(const board_trace_store_t* store, const char* path) {
+  reading_t* reading = store->readings;
+  while (reading && strcmp(reading->path, path)) reading = reading->next;
+  return reading;
+}
+
+static void leave_reading(board_trace_store_t* store, reading_t* reading) {
+  if (--reading->users) return;
+  release(store, reading->trace);
+  leat_status_free(reading->status);
+  leat_allocator_free(leat_allocator_system(), reading);
+}
+
+// Takes the reading out of the list, makes its trace the newest, and wakes those who wait.
+static void end_reading(board_trace_store_t* store, reading_t* reading) {
+  board_stored_trace_t* replaced = NULL;
+  reading_t** link = &store->readings;
+  while (*link != reading) link = &(*link)->next;
+  *link = reading->next;
+  reading->is_done = true;
+  if (reading->trace && reading->trace != store->newest) {
+    replaced = store->newest;
+    store->newest = reading->trace;
+    ++reading->trace->users;
+  }
+  leat_condition_notify_all(&store->done);
+  release(store, replaced);
+}
+
+// Reads the recording, without the lock. |current| is what the store has of it, whose slices are to
+// be verified, or NULL.
+static leat_status_t read_for_all(board_trace_store_t* store, const char* path,
+                                  const leat_file_stat_t* stat, bool walks,
+                                  board_stored_trace_t* current,
+                                  board_stored_trace_t** out_trace) {
+  const board_trace_need_t need = {.verify_bytes = walks ? SIZE_MAX : BOARD_TRACE_VERIFY_BYTES,
+                                   .is_anew = current != NULL};
+  reading_t* reading;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &reading));
+  *reading = (reading_t){.next = store->readings, .path = path, .stat = *stat, .users = 1};
+  store->readings = reading;
+  if (current) ++current->users;
+  leat_mutex_unlock(&store->lock);
+  if (current && board_trace_index_verify(current)) {
+    reading->trace = current;
+  } else {
+    reading->status = read_trace(path, stat, store->cache, &need, &reading->trace);
+  }
+  leat_mutex_lock(&store->lock);
+  if (current && reading->trace == current) {
+    current->is_verified = true;
+  } else {
+    release(store, current);
+  }
+  end_reading(store, reading);
+  leat_status_t status = leat_status_clone(reading->status);
+  *out_trace = reading->trace;
+  if (*out_trace) ++(*out_trace)->users;
+  leave_reading(store, reading);
+  return status;
+}
+
+static bool is_good(const board_stored_trace_t* trace, bool walks) {
+  return trace && (!walks || trace->is_verified);
+}
+
+// Waits for somebody else's reading. Gives nothing where it was of another state of the file, or is
+// not verified.
+static leat_status_t await_reading(board_trace_store_t* store, reading_t* reading,
+                                   const leat_file_stat_t* stat, bool walks,
+                                   board_stored_trace_t** out_trace) {
+  leat_status_t status = leat_ok_status();
+  ++reading->users;
+  while (!reading->is_done) leat_condition_wait(&store->done, &store->lock);
+  if (is_same_file(&reading->stat, stat)) {
+    status = leat_status_clone(reading->status);
+    if (is_good(reading->trace, walks)) *out_trace = reading->trace;
+    if (*out_trace) ++(*out_trace)->users;
+  }
+  leave_reading(store, reading);
+  return status;
 }
 
 static leat_status_t take(board_trace_store_t* store, const char* path, bool walks,
                           board_stored_trace_t** out_trace) {
   leat_file_system_t* fs = leat_file_system_default();
   leat_file_stat_t stat;
-  board_trace_need_t need = {.verify_bytes = walks ? SIZE_MAX : BOARD_TRACE_VERIFY_BYTES};
-  LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
   leat_status_t status = leat_ok_status();
+  *out_trace = NULL;
+  LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
   leat_mutex_lock(&store->lock);
-  board_stored_trace_t* newest = store->newest;
-  const bool is_current = is_same(newest, path, &stat);
-  if (is_current && walks && !newest->is_verified) {
-    newest->is_verified = leat_timeline_verify(newest->timeline);
-    need.is_anew = !newest->is_verified;
-  }
-  if (!is_current || need.is_anew) {
-    board_stored_trace_t* trace = NULL;
-    status = read_trace(path, &stat, store->cache, &need, &trace);
-    if (!status) {
-      drop(store->newest);
-      store->newest = trace;
+  while (!status && !*out_trace) {
+    board_stored_trace_t* current = is_same(store->newest, path, &stat) ? store->newest : NULL;
+    reading_t* reading = find_reading(store, path);
+    if (is_good(current, walks)) {
+      *out_trace = current;
+      ++current->users;
+    } else if (reading) {
+      status = await_reading(store, reading, &stat, walks, out_trace);
+    } else {
+      status = read_for_all(store, path, &stat, walks, current, out_trace);
     }
   }
-  if (!status) {
-    LEAT_DCHECK(!walks || store->newest->is_verified);
-    *out_trace = store->newest;
-    ++store->newest->users;
-  }
+  LEAT_DCHECK(status || is_good(*out_trace, walks));
   leat_mutex_unlock(&store->lock);
   return status;
 }
@@ -296,6 +417,6 @@ leat_status_t board_trace_store_take(board_trace_store_t* store, const char* log
 
 void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace) {
   leat_mutex_lock(&store->lock);
-  drop(trace);
+  release(store, trace);
   leat_mutex_unlock(&store->lock);
 }

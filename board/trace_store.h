@@ -26,7 +26,9 @@ typedef struct board_stored_trace_s {
   leat_file_stat_t stat;
   void* mapping;  // the file that |timeline| lies in; NULL: it is in memory
   size_t mapping_bytes;
-  bool is_verified;  // whether the delays may be walked (leat_timeline_verify)
+  leat_string_view_t runs;  // of all lanes, in the file
+  uint32_t runs_crc;
+  bool is_verified;  // whether the delays may be walked (board_trace_index_verify)
   uint32_t users;
 } board_stored_trace_t;
 
@@ -46,11 +48,12 @@ void board_trace_store_free(board_trace_store_t* store);
 LEAT_MUST_USE leat_status_t board_trace_store_list(const char* logdir, leat_arena_t* arena,
                                                    board_trace_file_t** out_files,
                                                    size_t* out_count);
-// The recording |name| below |logdir|, which stays until it is released. Any thread; two that ask
-// at once wait for each other. Who |walks| the delays (leat_delays_path) says so: for that all
-// slices of an index must be verified, which takes a second for some gigabytes, once; where they
-// are damaged, the recording is read again. NOT_FOUND where the name is none of a recording,
-// INVALID_ARGUMENT where the file is none.
+// The recording |name| below |logdir|, which stays until it is released. Any thread. Reading takes
+// seconds, and makes nobody wait but those who ask for the same recording: of two that do at once
+// the second gets what the first one read. Who |walks| the delays (leat_delays_path) says so: for
+// that all slices of an index must be verified, which takes a second for some gigabytes, once;
+// where they are damaged, the recording is read again. NOT_FOUND where the name is none of a
+// recording, INVALID_ARGUMENT where the file is none.
 LEAT_MUST_USE leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
                                                    leat_string_view_t name, bool walks,
                                                    board_stored_trace_t** out_trace);

@@ -85,10 +85,10 @@ endfunction()
 function(leat_label_thread_tests)
   get_property(names DIRECTORY PROPERTY TESTS)
   list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log|span)|board\\.board_|\
-board\\.run_|board\\.logdir_|board\\.api_graph_|cluster\\.|worker\\.|\
+board\\.run_|board\\.logdir_|board\\.api_graph_|board\\.trace_|cluster\\.|worker\\.|\
 device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
 kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
-session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.collector|\
+session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.(collector|timeline)_|\
 tests\\.paper\\.section_(4_[46]|5_3|7)_|\
 tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
 random_flow|random_graph|reader|simulated|table|transfer)_|\
@@ -224,6 +224,12 @@ endforeach()
 if(TARGET leat_testkit)
   add_executable(placement EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/placement.c)
   target_link_libraries(placement PRIVATE leat_testkit)
+endif()
+
+# ninja -C build trace_bench: bin/trace_bench measures what the board makes of a recording.
+if(TARGET leat_board)
+  add_executable(trace_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
+  target_link_libraries(trace_bench PRIVATE leat_board)
 endif()
 
 # ninja -C build rpc_bench: bin/rpc_bench measures remote procedure calls beside plain sockets.

@@ -17,7 +17,8 @@ static void check_lane(const leat_timeline_t* timeline, const leat_lane_t* lane)
   }
   const leat_time_window_t window = {timeline->begin_ns, timeline->end_ns + 1,
                                 (timeline->end_ns - timeline->begin_ns) / 100 + 1};
-  size_t at = leat_lane_find(lane, window.begin_ns), count = at;
+  leat_lane_cursor_t at = leat_lane_seek(lane, window.begin_ns);
+  size_t count = at.at;
   leat_time_window_item_t item;
   while (leat_lane_next(lane, &window, &at, &item)) count += item.count;
   if (count != lane->count) __builtin_trap();

@@ -3,20 +3,39 @@
 // more than its own size. Entries are sorted by group, cause and kernel; those of one kernel in all
 // steps of a group lie together, and their median, in which steps without an entry count as 0, is
 // what a step is compared with.
+//
+// The paths of steps have nothing to do with each other, so that several threads walk them: each
+// takes the next few steps, and keeps and sorts entries of its own, which are merged at the end. No
+// two entries are equal, so the result does not depend on who walked what.
 #include "trace/delay.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/cpu.h"
+#include "base/thread.h"
 #include "trace/delay_build.h"
 #include "trace/delay_path.h"
 
+#define MAX_WALKERS 4
+#define STEPS_AT_ONCE 16
+
 typedef struct finder_s {
   leat_delays_t* delays;
-  size_t step_capacity, group_capacity, entry_capacity;
+  size_t step_capacity, group_capacity;
+} finder_t;
+
+// One of the threads that walk steps.
+typedef struct walker_s {
+  const leat_delays_t* delays;
+  _Atomic size_t* next_step;  // of all walkers
+  leat_delay_entry_t* entries;
+  size_t entry_count, entry_capacity;
   leat_path_piece_t* pieces;  // of the step that is walked
   size_t piece_count, piece_capacity;
-} finder_t;
+  leat_status_t status;
+  leat_thread_t thread;
+} walker_t;
 
 // ---- Steps --------------------------------------------------------------------------------------
 
@@ -192,29 +211,29 @@ static leat_status_t walk_step(const leat_delays_t* delays, const uint32_t* name
 }
 
 // Sums up the pieces of a step by cause and kernel.
-static leat_status_t add_entries(finder_t* finder, uint32_t step) {
-  leat_delays_t* delays = finder->delays;
-  LEAT_RETURN_IF_ERROR(walk_step(delays, delays->names, step, &finder->pieces,
-                                 &finder->piece_count, &finder->piece_capacity));
-  const leat_path_piece_t* pieces = finder->pieces;
-  if (finder->piece_count) {
-    qsort(finder->pieces, finder->piece_count, sizeof *pieces, compare_pieces);
+static leat_status_t add_entries(walker_t* walker, uint32_t step) {
+  const leat_delays_t* delays = walker->delays;
+  LEAT_RETURN_IF_ERROR(walk_step(delays, delays->names, step, &walker->pieces,
+                                 &walker->piece_count, &walker->piece_capacity));
+  const leat_path_piece_t* pieces = walker->pieces;
+  if (walker->piece_count) {
+    qsort(walker->pieces, walker->piece_count, sizeof *pieces, compare_pieces);
   }
-  for (size_t i = 0; i < finder->piece_count;) {
+  for (size_t i = 0; i < walker->piece_count;) {
     const leat_path_piece_t* longest = &pieces[i];
     int64_t total_ns = 0;
     bool has_others = false;
     size_t end = i;
-    for (; end < finder->piece_count && pieces[end].cause == pieces[i].cause &&
+    for (; end < walker->piece_count && pieces[end].cause == pieces[i].cause &&
            pieces[end].name == pieces[i].name; ++end) {
       const int64_t length = pieces[end].end_ns - pieces[end].begin_ns;
       total_ns += length;
       if (length > longest->end_ns - longest->begin_ns) longest = &pieces[end];
       has_others |= pieces[end].by != pieces[i].by;
     }
-    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), delays->entry_count + 1,
-                                   &delays->entries, &finder->entry_capacity));
-    delays->entries[delays->entry_count++] = (leat_delay_entry_t){
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), walker->entry_count + 1,
+                                   &walker->entries, &walker->entry_capacity));
+    walker->entries[walker->entry_count++] = (leat_delay_entry_t){
         delays->steps[step].group, step,
         {.cause = longest->cause, .name = longest->name, .other = longest->other,
          .by = longest->by, .row = longest->row, .begin_ns = longest->begin_ns,
@@ -235,6 +254,82 @@ static int compare_entries(const void* a, const void* b) {
     return x->delay.total_ns < y->delay.total_ns ? -1 : 1;
   }
   return x->step < y->step ? -1 : x->step > y->step;
+}
+
+static void run_walker(void* data) {
+  walker_t* walker = data;
+  const size_t step_count = walker->delays->step_count;
+  size_t step = 0, end = 0;
+  for (; !walker->status; ++step) {
+    if (step == end) {
+      step = atomic_fetch_add_explicit(walker->next_step, STEPS_AT_ONCE, memory_order_relaxed);
+      end = step + STEPS_AT_ONCE;
+    }
+    if (step >= step_count) break;
+    walker->status = add_entries(walker, (uint32_t)step);
+  }
+  if (walker->entry_count) {
+    qsort(walker->entries, walker->entry_count, sizeof *walker->entries, compare_entries);
+  }
+}
+
+// Merges the entries of all walkers, which are sorted.
+static leat_status_t merge_entries(walker_t* walkers, size_t count, leat_delays_t* delays) {
+  size_t next[MAX_WALKERS] = {0}, total = 0;
+  for (size_t i = 0; i < count; ++i) total += walkers[i].entry_count;
+  if (count == 1) {
+    delays->entries = walkers[0].entries;
+    walkers[0].entries = NULL;
+    delays->entry_count = total;
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(
+      leat_allocator_system(), 16, (total + 1) * sizeof *delays->entries,
+      (void**)&delays->entries));
+  while (delays->entry_count < total) {
+    const leat_delay_entry_t* least = NULL;
+    size_t from = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (next[i] == walkers[i].entry_count) continue;
+      const leat_delay_entry_t* entry = &walkers[i].entries[next[i]];
+      if (least && compare_entries(least, entry) < 0) continue;
+      least = entry;
+      from = i;
+    }
+    delays->entries[delays->entry_count++] = *least;
+    ++next[from];
+  }
+  return leat_ok_status();
+}
+
+// Walks all steps, on this thread and on others where there are many.
+static leat_status_t walk_steps(leat_delays_t* delays) {
+  walker_t walkers[MAX_WALKERS];
+  _Atomic size_t next_step = 0;
+  const size_t parts = delays->step_count / STEPS_AT_ONCE + 1;
+  const size_t most = LEAT_MIN((size_t)LEAT_MAX(leat_cpu_count(), 1), MAX_WALKERS);
+  const size_t wanted = LEAT_MIN(parts, most);
+  size_t count = 0;
+  for (; count < wanted; ++count) {
+    walkers[count] = (walker_t){.delays = delays, .next_step = &next_step};
+    if (count == 0) continue;
+    leat_status_t status = leat_thread_start("leat-delays", run_walker, &walkers[count],
+                                             &walkers[count].thread);
+    leat_status_free(status);
+    if (status) break;
+  }
+  run_walker(&walkers[0]);
+  leat_status_t status = walkers[0].status;
+  for (size_t i = 1; i < count; ++i) {
+    leat_thread_join(walkers[i].thread);
+    status = leat_status_join(status, walkers[i].status);
+  }
+  if (!status) status = merge_entries(walkers, count, delays);
+  for (size_t i = 0; i < count; ++i) {
+    leat_allocator_free(leat_allocator_system(), walkers[i].entries);
+    leat_allocator_free(leat_allocator_system(), walkers[i].pieces);
+  }
+  return status;
 }
 
 static bool is_alike(const leat_delay_entry_t* a, const leat_delay_entry_t* b) {
@@ -289,16 +384,10 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
   leat_status_t status = leat_delay_graph_find_links(graph, &delays->arena);
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
-  for (size_t i = 0; i < delays->step_count && !status; ++i) {
-    status = add_entries(&finder, (uint32_t)i);
-  }
-  leat_allocator_free(leat_allocator_system(), finder.pieces);
+  if (!status) status = walk_steps(delays);
   if (status) {
     leat_delays_free(delays);
     return status;
-  }
-  if (delays->entry_count) {
-    qsort(delays->entries, delays->entry_count, sizeof *delays->entries, compare_entries);
   }
   set_medians(delays);
   *out_delays = delays;

@@ -162,7 +162,7 @@ int64_t leat_delay_graph_message(const leat_delay_graph_t* graph, const leat_sli
 static int compare_instances(const void* a, const void* b) {
   const leat_instance_t *x = a, *y = b;
   if (x->node != y->node) return x->node < y->node ? -1 : 1;
-  if (x->slice->end_ns != y->slice->end_ns) return x->slice->end_ns < y->slice->end_ns ? -1 : 1;
+  if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
@@ -176,7 +176,8 @@ static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* s
     if (lane->steps[at] && step->mark && lane->steps[at] != step->mark) continue;
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), instances->count + 1,
                                    &instances->items, &instances->capacity));
-    instances->items[instances->count++] = (leat_instance_t){node, row, slice};
+    instances->items[instances->count++] =
+        (leat_instance_t){.node = node, .row = row, .slice = slice, .end_ns = slice->end_ns};
   }
   return leat_ok_status();
 }
@@ -195,6 +196,9 @@ leat_status_t leat_instances_find(const leat_delay_graph_t* graph, const leat_st
     qsort(out_instances->items, out_instances->count, sizeof *out_instances->items,
           compare_instances);
   }
+  for (size_t i = 0; i < out_instances->count; ++i) {
+    out_instances->items[i].place = (uint32_t)i + 1;
+  }
   return leat_ok_status();
 }
 
@@ -204,7 +208,7 @@ static leat_instance_t last_of(const leat_instances_t* instances, uint32_t node,
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const leat_instance_t* item = &instances->items[middle];
-    if (item->node < node || (item->node == node && item->slice->end_ns <= time_ns)) {
+    if (item->node < node || (item->node == node && item->end_ns <= time_ns)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -236,7 +240,9 @@ static void add_producers(search_t* search, uint32_t node) {
 bool leat_instances_producers(const leat_instances_t* instances, uint32_t node, int64_t time_ns,
                               leat_instance_t* out_last, leat_instance_t* out_second,
                               bool* out_has_any) {
-  search_t search = {.instances = instances};
+  search_t search;  // most of its room stays unused, and is left as it is
+  search.instances = instances;
+  search.count = 0;
   *out_last = *out_second = (leat_instance_t){0};
   *out_has_any = false;
   add_producers(&search, node);
@@ -274,18 +280,29 @@ leat_instance_t leat_instances_last_end(const leat_instances_t* instances,
   return last;
 }
 
+// What |of| waited for last; false: for none. Ways back meet in few kernels, so the answer is kept.
+static bool find_producer(const leat_instances_t* instances, const leat_instance_t* of,
+                          leat_instance_t* out_producer) {
+  leat_instance_t* known = of->place ? &instances->items[of->place - 1] : NULL;
+  if (!known || !known->producer) {
+    leat_instance_t second;
+    bool has_any;
+    const bool is_found = leat_instances_producers(instances, of->node, of->slice->begin_ns,
+                                                   out_producer, &second, &has_any);
+    if (known) known->producer = is_found ? out_producer->place : LEAT_NO_NODE;
+    return is_found;
+  }
+  if (known->producer == LEAT_NO_NODE) return false;
+  *out_producer = instances->items[known->producer - 1];
+  return true;
+}
+
 int64_t leat_instances_parting(const leat_instances_t* instances, leat_instance_t a,
                                leat_instance_t b) {
   for (int i = 0; i < MAX_CHAIN; ++i) {
-    if (a.slice == b.slice) return a.slice->end_ns;
-    leat_instance_t* later = a.slice->end_ns >= b.slice->end_ns ? &a : &b;
-    leat_instance_t producer, second;
-    bool has_any;
-    if (!leat_instances_producers(instances, later->node, later->slice->begin_ns, &producer,
-                                  &second, &has_any)) {
-      return 0;
-    }
-    *later = producer;
+    if (a.slice == b.slice) return a.end_ns;
+    leat_instance_t* later = a.end_ns >= b.end_ns ? &a : &b;
+    if (!find_producer(instances, later, later)) return 0;
   }
   return 0;
 }

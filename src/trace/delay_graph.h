@@ -21,6 +21,10 @@ typedef struct leat_span_link_s {
 typedef struct leat_instance_s {
   uint32_t node, row;
   const leat_slice_t* slice;  // NULL: there is none
+  int64_t end_ns;             // of |slice|
+  // Its place among those of the step, and that of the last that it waited for, each plus 1. 0: not
+  // known; LEAT_NO_NODE: it waited for none.
+  uint32_t place, producer;
 } leat_instance_t;
 
 // Of a whole timeline.

@@ -344,7 +344,8 @@ static bool find_start(const path_t* path, const scope_t* scope, uint32_t row, i
 // its graph; |*out_found| is false where they are not known.
 static leat_status_t walk_edges(path_t* path, scope_t* scope, const leat_slice_t* kernel,
                                 uint32_t* inout_row, int64_t* inout_ns, bool* out_found) {
-  const leat_instance_t of = {leat_delay_graph_node(path->graph, kernel), *inout_row, kernel};
+  const leat_instance_t of = {.node = leat_delay_graph_node(path->graph, kernel),
+                              .row = *inout_row, .slice = kernel, .end_ns = kernel->end_ns};
   leat_instance_t last, second;
   int64_t from_ns;
   bool has_any;

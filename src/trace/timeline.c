@@ -2,11 +2,7 @@
 // that is open is always the lane's last, because a lane has a next one only when the row has come
 // back to that depth; so a row needs no stack, only how many of its lanes are open. Each slice
 // keeps what those before it cover, and one subtraction tells what any stretch of a lane covers.
-//
-// A window is walked from pixel to pixel. The next pixel's first slice is found by a search that
-// doubles its stride, hence a pixel costs the logarithm of the slices in it, and a window costs no
-// more for ten million slices than for ten thousand. The lanes of an image may be any bytes until
-// they are verified, so a window subtracts their times without overflow.
+// Windows are walked by trace/lane_window.c.
 #include "trace/timeline.h"
 
 #include "base/checked.h"
@@ -26,69 +22,6 @@ struct leat_timeline_builder_s {
   leat_timeline_row_t* newest_row;  // that was looked up
   leat_lane_spill_t* spill;         // NULL: all slices stay in memory
 };
-
-// ---- Windows ------------------------------------------------------------------------------------
-
-// The first slice from |from| on that begins at |time_ns| or later.
-static size_t find_begin(const leat_lane_t* lane, size_t from, int64_t time_ns) {
-  size_t stride = 1, low = from, high = from;
-  while (high < lane->count && lane->slices[high].begin_ns < time_ns) {
-    low = high + 1;
-    high += stride;
-    stride *= 2;
-  }
-  if (high > lane->count) high = lane->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (lane->slices[middle].begin_ns < time_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-size_t leat_lane_find(const leat_lane_t* lane, int64_t time_ns) {
-  const size_t next = find_begin(lane, 0, time_ns);
-  return next > 0 && lane->slices[next - 1].end_ns > time_ns ? next - 1 : next;
-}
-
-static int64_t difference(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-static int64_t duration(const leat_slice_t* slice) {
-  return difference(slice->end_ns, slice->begin_ns);
-}
-
-// Where the pixel ends in which |time_ns| lies.
-static int64_t pixel_end(const leat_time_window_t* window, int64_t time_ns) {
-  if (time_ns < window->begin_ns) return window->begin_ns;
-  const int64_t pixel = (time_ns - window->begin_ns) / window->pixel_ns;
-  return window->begin_ns + (pixel + 1) * window->pixel_ns;
-}
-
-bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, size_t* inout_at,
-                    leat_time_window_item_t* out_item) {
-  const size_t first = *inout_at;
-  LEAT_DCHECK(window->pixel_ns > 0);
-  if (first >= lane->count || lane->slices[first].begin_ns >= window->end_ns) return false;
-  const leat_slice_t* slice = &lane->slices[first];
-  size_t end = first + 1;
-  if (duration(slice) < window->pixel_ns) {
-    end = find_begin(lane, end, pixel_end(window, slice->begin_ns));
-    // Of those that begin in one pixel only the last can be longer than it.
-    if (end - first > 1 && duration(&lane->slices[end - 1]) >= window->pixel_ns) --end;
-  }
-  const leat_slice_t* last = &lane->slices[end - 1];
-  *out_item = (leat_time_window_item_t){
-      .first = first,
-      .count = end - first,
-      .begin_ns = slice->begin_ns,
-      .end_ns = last->end_ns,
-      .covered_ns = (int64_t)((uint64_t)last->covered_ns + (uint64_t)duration(last) -
-                              (uint64_t)slice->covered_ns)};
-  *inout_at = end;
-  return true;
-}
 
 // ---- Making -------------------------------------------------------------------------------------
 
@@ -212,6 +145,12 @@ leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
   return add_name(builder, name, hash);
 }
 
+const leat_slice_name_t* leat_timeline_builder_name_at(const leat_timeline_builder_t* builder,
+                                                       uint32_t index) {
+  LEAT_DCHECK(index < builder->timeline->name_count);
+  return &builder->timeline->names[index];
+}
+
 // Makes room for one slice more. Unlike LEAT_GROW it leaves the new room as it is: of a large
 // recording most of the time would go into zeroing it.
 static leat_status_t grow(leat_timeline_builder_t* builder, leat_lane_t* lane) {
@@ -262,7 +201,7 @@ leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder
   lane->slices[lane->count] = (leat_slice_t){
       .begin_ns = time_ns,
       .end_ns = time_ns,
-      .covered_ns = before ? before->covered_ns + duration(before) : 0,
+      .covered_ns = before ? before->covered_ns + (before->end_ns - before->begin_ns) : 0,
       .name = name,
       .by = facts->by};
   lane->values[lane->count] = facts->value;

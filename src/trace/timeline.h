@@ -8,7 +8,7 @@
 //
 //   leat_timeline_t* timeline;
 //   LEAT_RETURN_IF_ERROR(leat_timeline_read(files, path, &timeline));
-//   size_t at = leat_lane_find(lane, window.begin_ns);
+//   leat_lane_cursor_t at = leat_lane_seek(lane, window.begin_ns);
 //   while (leat_lane_next(lane, &window, &at, &item)) draw(&item);
 //   leat_timeline_free(timeline);
 //
@@ -69,11 +69,16 @@ typedef struct leat_slice_facts_s {
   uint32_t step;  // leat_span_step of the step that it is a part of; 0: not known
 } leat_slice_facts_t;
 
+typedef struct leat_lane_run_s leat_lane_run_t;  // trace/lane_run.h
+
 typedef struct leat_lane_s {
   leat_slice_t* slices;
   int64_t* values;  // of the slices, as in their facts
   uint32_t* steps;
   size_t count, capacity;
+  // Sums of stretches of it, by which windows are walked; borrowed. NULL: there are none.
+  const leat_lane_run_t* runs;
+  uint32_t run_count;
 } leat_lane_t;
 
 typedef struct leat_timeline_row_s {
@@ -133,13 +138,28 @@ typedef struct leat_time_window_item_s {
   size_t first, count;  // slices of the lane
   int64_t begin_ns, end_ns;
   int64_t covered_ns;  // less than the time between them where there are gaps
+  uint32_t name;       // of the first slice
 } leat_time_window_item_t;
 
-// The first slice of the lane that ends after |time_ns|; lane->count where there is none.
+// Where a walk through a window is.
+typedef struct leat_lane_cursor_s {
+  size_t at;     // the next slice
+  uint32_t run;  // the next run, which begins there or behind it; LEAT_NO_RUN
+} leat_lane_cursor_t;
+
+// Makes pixels up to an eighth larger, and lets the window begin up to a pixel earlier, so that the
+// borders of pixels are those of runs: the answer is that of any window with these numbers, and
+// where a lane has runs it is found by them alone. Borders stay where they are when the window is
+// moved.
+void leat_time_window_align(leat_time_window_t* window);
+// The first slice of the lane that ends after |time_ns|, or has no length and lies there;
+// lane->count where there is none.
 size_t leat_lane_find(const leat_lane_t* lane, int64_t time_ns);
-// Gives what comes at slice |*inout_at| and moves on; false where the window ends.
-bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window, size_t* inout_at,
-                    leat_time_window_item_t* out_item);
+// The same, found by the lane's runs, for a walk from there on.
+leat_lane_cursor_t leat_lane_seek(const leat_lane_t* lane, int64_t time_ns);
+// Gives what comes at |inout_cursor| and moves on; false where the window ends.
+bool leat_lane_next(const leat_lane_t* lane, const leat_time_window_t* window,
+                    leat_lane_cursor_t* inout_cursor, leat_time_window_item_t* out_item);
 
 // ---- Making -------------------------------------------------------------------------------------
 // For readers of files. Events of a row come in the order of time; one that goes back is moved.
@@ -173,11 +193,13 @@ LEAT_MUST_USE leat_status_t leat_timeline_builder_begin(leat_timeline_builder_t*
                                                         leat_timeline_row_t* row, int64_t time_ns,
                                                         const leat_slice_name_t* name,
                                                         const leat_slice_facts_t* facts);
-// The number of a name, which is copied, and the same with a name that has one: for readers that
-// put events into order first.
+// The number of a name, which is copied, the name of a number, until the next one is added, and the
+// same with a name that has one: for readers that put events into order first.
 LEAT_MUST_USE leat_status_t leat_timeline_builder_name(leat_timeline_builder_t* builder,
                                                        const leat_slice_name_t* name,
                                                        uint32_t* out_index);
+const leat_slice_name_t* leat_timeline_builder_name_at(const leat_timeline_builder_t* builder,
+                                                       uint32_t index);
 LEAT_MUST_USE leat_status_t leat_timeline_builder_begin_named(leat_timeline_builder_t* builder,
                                                               leat_timeline_row_t* row,
                                                               int64_t time_ns, uint32_t name,

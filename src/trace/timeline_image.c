@@ -44,6 +44,7 @@ typedef struct writer_s {
   leat_lane_spill_t* spill;
   leat_file_t* spilled;  // for reading; NULL: nothing was
   leat_file_t* out;
+  size_t bytes;  // that were written
   uint32_t crc;  // of the lanes
   char* buffer;  // [COPY_BYTES]
 } writer_t;
@@ -184,12 +185,14 @@ static leat_status_t write_head(writer_t* writer) {
     status = writer->out->vtable->write(writer->out, fixed, sizeof fixed);
   }
   if (!status) status = writer->out->vtable->write(writer->out, head.data, head.size);
+  writer->bytes = sizeof fixed + head.size + lanes + TAIL_BYTES;
   leat_string_builder_deinitialize(&head);
   return status;
 }
 
-static leat_status_t write_image(const leat_timeline_t* timeline, leat_lane_spill_t* spill,
-                                 leat_file_t* out) {
+leat_status_t leat_timeline_write_image(const leat_timeline_t* timeline,
+                                        leat_lane_spill_t* spill, leat_file_t* out,
+                                        size_t* out_bytes) {
   leat_allocator_t* a = leat_allocator_system();
   writer_t writer = {.timeline = timeline, .spill = spill, .out = out};
   leat_status_t status = leat_lane_spill_finish(spill);
@@ -204,28 +207,22 @@ static leat_status_t write_image(const leat_timeline_t* timeline, leat_lane_spil
   if (!status) status = write_lanes(&writer);
   leat_allocator_free(a, writer.buffer);
   leat_status_free(leat_file_close(writer.spilled));
+  *out_bytes = writer.bytes;
   return status;
 }
 
-leat_status_t leat_timeline_convert(leat_file_system_t* files, const char* path,
-                                    const char* spill_path, size_t limit_bytes,
-                                    leat_file_t* out) {
+leat_status_t leat_timeline_read_spilled(leat_file_system_t* files, const char* path,
+                                         leat_lane_spill_t* spill,
+                                         leat_timeline_t** out_timeline) {
   leat_timeline_builder_t* builder = NULL;
-  leat_timeline_t* timeline = NULL;
-  leat_lane_spill_t spill;
-  leat_lane_spill_initialize(files, spill_path, limit_bytes, &spill);
+  *out_timeline = NULL;
   leat_status_t status = leat_timeline_builder_create(&builder);
   if (!status) {
-    leat_timeline_builder_set_spill(builder, &spill);
+    leat_timeline_builder_set_spill(builder, spill);
     status = leat_timeline_read_into(files, path, builder);
   }
-  if (!status) {
-    timeline = leat_timeline_builder_finish(builder);
-    status = write_image(timeline, &spill, out);
-  }
-  leat_timeline_free(timeline);
+  if (!status) *out_timeline = leat_timeline_builder_finish(builder);
   leat_timeline_builder_free(builder);
-  leat_lane_spill_deinitialize(&spill);
   return status;
 }
 

@@ -76,7 +76,14 @@ static leat_status_t convert(leat_file_system_t* files, size_t limit_bytes) {
   leat_file_t* out;
   LEAT_RETURN_IF_ERROR(
       leat_file_open(files, IMAGE, LEAT_FILE_WRITE, leat_allocator_system(), &out));
-  leat_status_t status = leat_timeline_convert(files, RECORDING, SPILL, limit_bytes, out);
+  leat_timeline_t* timeline;
+  leat_lane_spill_t spill;
+  size_t bytes;
+  leat_lane_spill_initialize(files, SPILL, limit_bytes, &spill);
+  leat_status_t status = leat_timeline_read_spilled(files, RECORDING, &spill, &timeline);
+  if (!status) status = leat_timeline_write_image(timeline, &spill, out, &bytes);
+  leat_timeline_free(timeline);
+  leat_lane_spill_deinitialize(&spill);
   if (status) {
     leat_status_free(leat_file_close(out));
     return status;
@@ -333,8 +340,8 @@ static void look_at(const leat_timeline_t* timeline) {
     for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
       const leat_lane_t* lane = &timeline->rows[r]->lanes[l];
       leat_time_window_item_t item;
-      size_t at = leat_lane_find(lane, window.begin_ns);
-      while (leat_lane_next(lane, &window, &at, &item)) assert_true(at <= lane->count);
+      leat_lane_cursor_t at = leat_lane_seek(lane, window.begin_ns);
+      while (leat_lane_next(lane, &window, &at, &item)) assert_true(at.at <= lane->count);
       if (lane->count) texts += lane->steps[lane->count - 1];
       if (lane->count) texts += (size_t)lane->values[lane->count - 1];
     }

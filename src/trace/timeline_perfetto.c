@@ -1,23 +1,68 @@
-// Reads Perfetto's packets into a timeline. A file of ten million slices has a gigabyte, so it is
-// read through a window of memory and its packets are walked field by field, without a message
-// being made of them: what is not wanted is skipped, and texts are copied only when they are new.
+// Reads Perfetto's packets into a timeline. A file of ten million slices has a gigabyte, so its
+// packets are walked field by field, without a message being made of them: what is not wanted is
+// skipped, and texts are copied only when they are new. Nearly all packets are the beginnings and
+// ends of slices. These are decoded on several threads (trace/packet_batches.h) into small records
+// that name a slice by a number; each thread has numbers of its own, for the names that it has met,
+// and tells with a batch which of them are new. One thread at a time adds what was decoded to the
+// timeline, in the order of the file, and looks at the other packets itself. So the timeline is the
+// same as if one thread had read the file.
+//
 // A file may come from anybody. Every length is checked against the bytes that are there, and a
 // packet that breaks a rule ends the reading with an error that names its place; the last packet of
 // a file may be cut off, since a program that died wrote only a part of it.
+#include "base/checked.h"
 #include "formats/generated/perfetto.h"
 #include "formats/wire/wire.h"
-#include "trace/file_window.h"
+#include "trace/packet_batches.h"
 #include "trace/timeline.h"
 
-#define MAX_PACKET_BYTES ((size_t)1 << 16)
-#define HEAD_BYTES 11  // a tag and a length of ten bytes
-#define MAX_PRODUCERS MAX_PACKET_BYTES  // of a node: each takes a byte at least
+#define MAX_PRODUCERS LEAT_PACKET_MAX_BYTES  // of a node: each takes a byte at least
+#define KNOWN_NAMES 4096  // a power of two
+
+// A name that was met, as the file spells it.
+typedef struct known_name_s {
+  leat_string_view_t op, node, category;
+  uint64_t graph;
+  uint32_t index;
+  bool is_set;
+} known_name_t;
+
+// What one of the threads that decode has.
+typedef struct decoder_s {
+  leat_timeline_builder_t* names;  // in which the names get the thread's numbers
+  uint32_t name_count;
+  known_name_t* known;  // [KNOWN_NAMES] by their bytes; one may take another one's place
+  // Of who puts: of each of the thread's names the timeline's.
+  uint32_t* indices;
+  size_t index_count, index_capacity;
+} decoder_t;
 
 typedef struct reader_s {
+  leat_file_t* file;
   leat_timeline_builder_t* builder;
-  leat_file_window_t window;
   uint32_t* producers;  // [MAX_PRODUCERS] of a node
+  decoder_t decoders[LEAT_PACKET_MAX_THREADS];
 } reader_t;
+
+// An event of a batch.
+typedef struct record_s {
+  uint64_t uuid;
+  int64_t time_ns;
+  int64_t value;  // of OTHER and MALFORMED: where the packet begins in the batch
+  uint32_t by, step;
+  uint32_t name;  // the thread's number, or a mark
+} record_t;
+#define MARK_END UINT32_MAX              // the end of a slice
+#define MARK_OTHER (UINT32_MAX - 1)      // a packet that is not decoded
+#define MARK_MALFORMED (UINT32_MAX - 2)  // one that cannot be
+
+// What a batch is decoded into.
+typedef struct records_s {
+  record_t* items;
+  size_t count, capacity;
+  leat_slice_name_t* names;  // new ones of the thread, whose texts are the decoder's
+  size_t name_count, name_capacity;
+} records_t;
 
 // A message that is walked field by field.
 typedef struct walk_s {
@@ -172,23 +217,6 @@ static leat_status_t put_clock(reader_t* reader, const event_t* event, bool* out
   return *out_ok ? leat_timeline_builder_clock(reader->builder, &clock) : leat_ok_status();
 }
 
-static leat_status_t put_event(reader_t* reader, const event_t* event, int64_t time_ns) {
-  leat_timeline_row_t* row;
-  if (event->type != LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN &&
-      event->type != LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END) {
-    return leat_ok_status();
-  }
-  LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, event->uuid, &row));
-  if (event->type == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END) {
-    leat_timeline_builder_end(reader->builder, row, time_ns);
-    return leat_ok_status();
-  }
-  const leat_slice_name_t name = {event->name, event->node,
-                                  leat_timeline_kind_of(event->category),
-                                  graph_of(event->uuid, event->graph)};
-  return leat_timeline_builder_begin(reader->builder, row, time_ns, &name, &event->facts);
-}
-
 // The description of a row, which names it by itself or by its thread.
 typedef struct track_s {
   uint64_t uuid, parent;
@@ -250,17 +278,16 @@ static leat_status_t put_track(reader_t* reader, const track_t* track) {
   return leat_timeline_builder_copy(reader->builder, track->name, &row->name);
 }
 
-// |*out_ok| is false where the packet is malformed.
-static leat_status_t put_packet(reader_t* reader, leat_string_view_t packet, bool* out_ok) {
+// A packet with something else than the beginning or end of a slice. |*out_ok| is false where it is
+// malformed.
+static leat_status_t put_other(reader_t* reader, leat_string_view_t packet, bool* out_ok) {
   walk_t walk = walk_from(packet);
-  uint64_t time_ns = 0;
-  bool has_event = false, has_track = false, ok = true;
+  bool has_track = false, ok = true;
   event_t event = {0};
   track_t track = {0};
   while (ok && next_field(&walk)) {
     switch (walk.tag) {
-      case NUMBER(8): time_ns = walk.value; break;
-      case BYTES(11): ok = has_event = read_event(walk.bytes, &event); break;
+      case BYTES(11): ok = read_event(walk.bytes, &event); break;
       case BYTES(60): ok = has_track = read_track(walk.bytes, &track); break;
     }
   }
@@ -268,67 +295,186 @@ static leat_status_t put_packet(reader_t* reader, leat_string_view_t packet, boo
   if (!*out_ok) return leat_ok_status();
   if (has_track) LEAT_RETURN_IF_ERROR(put_track(reader, &track));
   if (event.graph_node.data) return put_node(reader, &event, out_ok);
-  if (event.clock_relation.data) return put_clock(reader, &event, out_ok);
-  return has_event ? put_event(reader, &event, (int64_t)time_ns) : leat_ok_status();
+  return event.clock_relation.data ? put_clock(reader, &event, out_ok) : leat_ok_status();
 }
 
-// Reads the packet at |*inout_at|. |*out_is_whole| is false where the window holds only a part.
-static leat_status_t read_packet(reader_t* reader, size_t* inout_at, bool* out_is_whole) {
-  const leat_file_window_t* w = &reader->window;
-  const uint8_t* bytes = (const uint8_t*)w->bytes;
-  const uint8_t *start = bytes + *inout_at, *end = bytes + w->size;
-  const uint8_t* next = start;
-  uint32_t number, type;
-  uint64_t size = 0;
-  bool ok = true;
-  *out_is_whole = true;
-  next = leat_wire_read_tag(next, end, &number, &type);
-  if (next && type == LEAT_WIRE_LENGTH) next = leat_wire_read_varint(next, end, &size);
-  if (!next && end - start < HEAD_BYTES) {
-    *out_is_whole = false;
+// ---- Decoding -----------------------------------------------------------------------------------
+
+static bool is_known(const known_name_t* known, const event_t* event, uint64_t graph) {
+  return known->is_set && known->graph == graph && leat_string_view_equal(known->op, event->name) &&
+         leat_string_view_equal(known->node, event->node) &&
+         leat_string_view_equal(known->category, event->category);
+}
+
+// The last bytes of a text, in which names differ the most.
+static uint64_t tail_of(leat_string_view_t text) {
+  uint64_t word = 0;
+  const size_t size = LEAT_MIN(text.size, sizeof word);
+  if (size) memcpy(&word, text.data + text.size - size, size);
+  return word;
+}
+
+// The number that the thread has for the event's name.
+static leat_status_t number_name(decoder_t* decoder, const event_t* event, records_t* records,
+                                 uint32_t* out_number) {
+  const uint64_t graph = graph_of(event->uuid, event->graph);
+  const uint64_t sizes = event->name.size << 16 ^ event->node.size << 32 ^ event->category.size;
+  const uint64_t hash = leat_hash_mix(leat_hash_mix(tail_of(event->node), tail_of(event->name)),
+                                      graph ^ sizes ^ tail_of(event->category));
+  known_name_t* known = &decoder->known[hash & (KNOWN_NAMES - 1)];
+  if (!is_known(known, event, graph)) {
+    const leat_slice_name_t name = {event->name, event->node,
+                                    leat_timeline_kind_of(event->category), graph};
+    uint32_t index;
+    LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(decoder->names, &name, &index));
+    const leat_slice_name_t* kept = leat_timeline_builder_name_at(decoder->names, index);
+    if (index == decoder->name_count) {
+      LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->name_count + 1,
+                                     &records->names, &records->name_capacity));
+      records->names[records->name_count++] = *kept;
+      ++decoder->name_count;
+    }
+    *known = (known_name_t){.op = kept->op, .node = kept->node, .graph = graph, .index = index,
+                            .is_set = true};
+    // Words for kinds that this program does not know are no names of slices, and may be many.
+    if (name.kind < LEAT_SPAN_KINDS) {
+      known->category = leat_string_view_from(leat_span_kind_name((leat_span_kind_t)name.kind));
+    } else {
+      known->is_set = !event->category.size;
+    }
+  }
+  *out_number = known->index;
+  return leat_ok_status();
+}
+
+static leat_status_t decode_packet(decoder_t* decoder, leat_string_view_t packet, size_t at,
+                                   records_t* records) {
+  walk_t walk = walk_from(packet);
+  record_t record = {.value = (int64_t)at};
+  event_t event = {0};
+  bool has_event = false, has_track = false, ok = true;
+  while (ok && next_field(&walk)) {
+    switch (walk.tag) {
+      case NUMBER(8): record.time_ns = (int64_t)walk.value; break;
+      case BYTES(11): ok = has_event = read_event(walk.bytes, &event); break;
+      case BYTES(60): has_track = true; break;
+    }
+  }
+  if (!ok || walk.is_malformed) {
+    record.name = MARK_MALFORMED;
+  } else if (has_track || event.graph_node.data || event.clock_relation.data) {
+    record.name = MARK_OTHER;
+  } else if (has_event && event.type == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END) {
+    record.name = MARK_END;
+    record.uuid = event.uuid;
+  } else if (has_event && event.type == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN) {
+    record.uuid = event.uuid;
+    record.value = event.facts.value;
+    record.by = event.facts.by;
+    record.step = event.facts.step;
+    LEAT_RETURN_IF_ERROR(number_name(decoder, &event, records, &record.name));
+  } else {
     return leat_ok_status();
   }
-  if (next && type == LEAT_WIRE_LENGTH && size <= MAX_PACKET_BYTES) {
-    if (size > (uint64_t)(end - next)) {
-      *out_is_whole = false;
-      return leat_ok_status();
-    }
-    const leat_string_view_t packet = leat_string_view_make((const char*)next, (size_t)size);
-    *inout_at = (size_t)(next - bytes) + (size_t)size;
-    if (number == 1) LEAT_RETURN_IF_ERROR(put_packet(reader, packet, &ok));
-    if (ok) return leat_ok_status();
-  }
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Reading failed for '%s': the bytes at %llu are no packet of a trace, "
-                          "must be Perfetto's format",
-                          w->file->path,
-                          (unsigned long long)(w->offset + (size_t)(start - bytes)));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->count + 1, &records->items,
+                                 &records->capacity));
+  records->items[records->count++] = record;
+  return leat_ok_status();
 }
 
-static leat_status_t read_packets(reader_t* reader) {
-  bool is_end = false, is_whole;
-  size_t at = 0;
-  while (!is_end) {
-    LEAT_RETURN_IF_ERROR(leat_file_window_refill(&reader->window, at, &is_end));
-    at = 0;
-    do {
-      LEAT_RETURN_IF_ERROR(read_packet(reader, &at, &is_whole));
-    } while (is_whole && at < reader->window.size);
-    if (is_end && at < reader->window.size) leat_timeline_builder_add_damage(reader->builder);
+static leat_status_t decode(void* data, leat_packet_batch_t* batch) {
+  reader_t* reader = data;
+  decoder_t* decoder = &reader->decoders[batch->thread];
+  records_t* records = batch->decoded;
+  leat_string_view_t packet;
+  uint32_t number;
+  records->count = records->name_count = 0;
+  for (size_t at = 0, start = 0; leat_packet_batch_next(batch, &at, &number, &packet);
+       start = at) {
+    if (number == 1) LEAT_RETURN_IF_ERROR(decode_packet(decoder, packet, start, records));
   }
   return leat_ok_status();
 }
 
+// ---- Putting ------------------------------------------------------------------------------------
+
+static leat_status_t no_packet(const reader_t* reader, uint64_t offset) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Reading failed for '%s': the bytes at %llu are no packet of a trace, "
+                          "must be Perfetto's format",
+                          reader->file->path, (unsigned long long)offset);
+}
+
+static leat_status_t put_record(reader_t* reader, const leat_packet_batch_t* batch,
+                                const record_t* record) {
+  const decoder_t* decoder = &reader->decoders[batch->thread];
+  leat_timeline_row_t* row;
+  if (record->name == MARK_OTHER || record->name == MARK_MALFORMED) {
+    size_t at = (size_t)record->value;
+    leat_string_view_t packet;
+    uint32_t number;
+    bool ok = record->name == MARK_OTHER &&
+              leat_packet_batch_next(batch, &at, &number, &packet);
+    if (ok) LEAT_RETURN_IF_ERROR(put_other(reader, packet, &ok));
+    return ok ? leat_ok_status() : no_packet(reader, batch->offset + (uint64_t)record->value);
+  }
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, record->uuid, &row));
+  if (record->name == MARK_END) {
+    leat_timeline_builder_end(reader->builder, row, record->time_ns);
+    return leat_ok_status();
+  }
+  LEAT_DCHECK(record->name < decoder->index_count);
+  const leat_slice_facts_t facts = {record->value, record->by, record->step};
+  return leat_timeline_builder_begin_named(reader->builder, row, record->time_ns,
+                                           decoder->indices[record->name], &facts);
+}
+
+static leat_status_t put(void* data, const leat_packet_batch_t* batch) {
+  reader_t* reader = data;
+  decoder_t* decoder = &reader->decoders[batch->thread];
+  const records_t* records = batch->decoded;
+  for (size_t i = 0; i < records->name_count; ++i) {
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), decoder->index_count + 1,
+                                   &decoder->indices, &decoder->index_capacity));
+    LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(reader->builder, &records->names[i],
+                                                    &decoder->indices[decoder->index_count]));
+    ++decoder->index_count;
+  }
+  for (size_t i = 0; i < records->count; ++i) {
+    leat_status_t status = put_record(reader, batch, &records->items[i]);
+    if (status) return status;
+  }
+  if (batch->is_broken) return no_packet(reader, batch->offset + batch->size);
+  if (batch->is_cut) leat_timeline_builder_add_damage(reader->builder);
+  return leat_ok_status();
+}
+
+static void free_records(void* data, void* decoded) {
+  records_t* records = decoded;
+  leat_allocator_free(leat_allocator_system(), records->items);
+  leat_allocator_free(leat_allocator_system(), records->names);
+}
+
+static leat_status_t make_decoder(decoder_t* decoder) {
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_create(&decoder->names));
+  return LEAT_ALLOCATE(leat_allocator_system(), KNOWN_NAMES, &decoder->known);
+}
+
 leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_builder_t* builder) {
   leat_allocator_t* a = leat_allocator_system();
-  reader_t reader = {.builder = builder};
-  leat_status_t status = leat_file_window_initialize(file, &reader.window);
-  if (!status) {
-    status = leat_allocator_allocate_uninitialized(a, 16, MAX_PRODUCERS * sizeof(uint32_t),
-                                                   (void**)&reader.producers);
+  reader_t reader = {.file = file, .builder = builder};
+  const leat_packet_user_t user = {&reader, sizeof(records_t), decode, put, free_records};
+  leat_status_t status = leat_allocator_allocate_uninitialized(
+      a, 16, MAX_PRODUCERS * sizeof(uint32_t), (void**)&reader.producers);
+  for (int i = 0; i < LEAT_PACKET_MAX_THREADS && !status; ++i) {
+    status = make_decoder(&reader.decoders[i]);
   }
-  if (!status) status = read_packets(&reader);
+  if (!status) status = leat_packet_batches_read(file, &user);
+  for (int i = 0; i < LEAT_PACKET_MAX_THREADS; ++i) {
+    leat_timeline_builder_free(reader.decoders[i].names);
+    leat_allocator_free(a, reader.decoders[i].known);
+    leat_allocator_free(a, reader.decoders[i].indices);
+  }
   leat_allocator_free(a, reader.producers);
-  leat_file_window_deinitialize(&reader.window);
   return status;
 }

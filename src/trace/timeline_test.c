@@ -1,7 +1,4 @@
-// Timelines: what was written is read back, whatever a file lacks; and windows of lanes, which are
-// compared with a walk over all slices. The rule for windows is stated pixel by pixel: no pixel has
-// more than two slices that are as long as it, and one item of shorter ones, and no slice and no
-// nanosecond that a slice covers is missing.
+// Timelines: what was written is read back, whatever a file lacks, in either format.
 #include "trace/timeline.h"
 
 #include "base/checked.h"
@@ -364,6 +361,94 @@ static void what_is_no_trace_is_told(void** state) {
   assert_null(timeline);
 }
 
+// ---- Several threads ----------------------------------------------------------------------------
+
+#define LARGE_NODES 100
+#define LARGE_SPANS 60000
+
+// A recording of some six megabytes, which is read in batches by several threads: kernels within
+// tasks on three threads, whose lengths and numbers are known. The caller frees the bytes.
+static char* make_large(size_t* out_size) {
+  static char nodes[LARGE_NODES][24];
+  test_recording_t r;
+  leat_string_builder_t file;
+  char* bytes;
+  test_recording_initialize(&r);
+  for (int i = 0; i < 3; ++i) test_add_thread(&r, "pool");
+  for (int i = 0; i < LARGE_NODES; ++i) {
+    snprintf(nodes[i], sizeof nodes[i], "layer_%d/node", i);
+    test_add_name(&r, nodes[i], i % 2 ? "Mul" : "MatMul");
+  }
+  for (int i = 0; i < LARGE_SPANS; ++i) {
+    const int64_t begin = 1000 + 10 * (int64_t)(i / 3);
+    // Of the later ones names come that the earlier ones do not have.
+    const uint32_t name = 1 + (uint32_t)(i * 7 % (1 + i * (LARGE_NODES - 1) / LARGE_SPANS));
+    test_add_span_in_step(&r, (uint32_t)i % 3, begin, begin + 1 + i % 9, LEAT_SPAN_KERNEL, name,
+                          i, (uint32_t)i / 100);
+  }
+  leat_string_builder_initialize(leat_allocator_system(), &file);
+  test_recording_append(&r, 7, &file);
+  LEAT_EXPECT_OK(leat_string_builder_finish(&file, &bytes, out_size));
+  test_recording_deinitialize(&r);
+  assert_true(*out_size > (5 << 20));
+  return bytes;
+}
+
+static void large_files_are_read_by_several_threads(void** state) {
+  leat_timeline_t* timeline;
+  size_t size;
+  char* bytes = make_large(&size);
+  scratch_write_file("large.perfetto-trace", bytes, size);
+  LEAT_EXPECT_OK(
+      leat_timeline_read(leat_file_system_posix(), "large.perfetto-trace", &timeline));
+  assert_int_equal(timeline->slice_count, LARGE_SPANS);
+  assert_int_equal(timeline->damaged, 0);
+  assert_int_equal(timeline->row_count, 3);
+  assert_int_equal(timeline->name_count, LARGE_NODES - 1);
+  size_t next_name = 0;
+  for (int i = 0; i < LARGE_SPANS; ++i) {
+    const leat_lane_t* lane = &timeline->rows[i % 3]->lanes[0];
+    const leat_slice_t* slice = &lane->slices[i / 3];
+    char node[24];
+    snprintf(node, sizeof node, "layer_%d/node", i * 7 % (1 + i * (LARGE_NODES - 1) / LARGE_SPANS));
+    assert_int_equal(slice->begin_ns, 1000 + 10 * (i / 3));
+    assert_int_equal(slice->end_ns - slice->begin_ns, 1 + i % 9);
+    assert_int_equal(lane->values[i / 3], i);
+    assert_int_equal(lane->steps[i / 3], i / 100);
+    assert_true(leat_string_view_equals(timeline->names[slice->name].node, node));
+  }
+  // Names are numbered in the order of the file, whoever meets them first.
+  for (size_t i = 0; i < timeline->rows[0]->lanes[0].count; ++i) {
+    const uint32_t name = timeline->rows[0]->lanes[0].slices[i].name;
+    assert_true(name <= next_name);
+    next_name += name == next_name;
+  }
+  leat_timeline_free(timeline);
+  // The place of the first damage is told, wherever it is; and what is cut off is counted.
+  for (size_t at = size / 5; at < size; at += size / 4) {
+    char place[64];
+    size_t packet = at;
+    // Packets of our writer begin with a tag and a length below 128, and then the time's tag.
+    while (bytes[packet] != 0x0a || bytes[packet + 1] <= 0 || bytes[packet + 2] != 0x40) ++packet;
+    const char before = bytes[packet];
+    bytes[packet] = 0x08;
+    scratch_write_file("large.perfetto-trace", bytes, size);
+    leat_status_t status =
+        leat_timeline_read(leat_file_system_posix(), "large.perfetto-trace", &timeline);
+    bytes[packet] = before;
+    assert_non_null(status);
+    snprintf(place, sizeof place, "the bytes at %zu are no packet", packet);
+    assert_non_null(strstr(leat_status_message(status), place));
+    leat_status_free(status);
+    scratch_write_file("large.perfetto-trace", bytes, packet + 20);
+    LEAT_EXPECT_OK(
+        leat_timeline_read(leat_file_system_posix(), "large.perfetto-trace", &timeline));
+    assert_in_range(timeline->damaged, 1, 2);  // the packet, and the slice that is open
+    leat_timeline_free(timeline);
+  }
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
 // ---- Making -------------------------------------------------------------------------------------
 
 static void events_without_order_keep_lanes_in_order(void** state) {
@@ -398,89 +483,6 @@ static void events_without_order_keep_lanes_in_order(void** state) {
   leat_timeline_free(timeline);
 }
 
-// ---- Windows ------------------------------------------------------------------------------------
-
-// A row of slices with gaps, of lengths from 0 to some thousands.
-static leat_timeline_t* make_lane(leat_philox_t* random, int count) {
-  const leat_slice_name_t name = {LEAT_SV("Mul"), LEAT_SV("m"), LEAT_SPAN_KERNEL, 0};
-  leat_timeline_builder_t* builder;
-  leat_timeline_row_t* row;
-  int64_t time_ns = 1000;
-  LEAT_EXPECT_OK(leat_timeline_builder_create(&builder));
-  LEAT_EXPECT_OK(leat_timeline_builder_row(builder, 1, &row));
-  for (int i = 0; i < count; ++i) {
-    const uint32_t limit = 1u << random_below(random, 12);
-    time_ns += random_below(random, 2) * random_below(random, limit);
-    const leat_slice_facts_t facts = {.value = i};
-    LEAT_EXPECT_OK(leat_timeline_builder_begin(builder, row, time_ns, &name, &facts));
-    time_ns += random_below(random, limit);
-    leat_timeline_builder_end(builder, row, time_ns);
-  }
-  leat_timeline_t* timeline = leat_timeline_builder_finish(builder);
-  leat_timeline_builder_free(builder);
-  return timeline;
-}
-
-// Whether the slice has a nanosecond in the window, or lies in it without having one.
-static bool is_in(const leat_slice_t* slice, const leat_time_window_t* window) {
-  return slice->begin_ns < window->end_ns &&
-         (slice->end_ns > window->begin_ns || slice->begin_ns >= window->begin_ns);
-}
-
-static void check_window(const leat_lane_t* lane, const leat_time_window_t* window) {
-  size_t first = 0, end, at = leat_lane_find(lane, window->begin_ns);
-  int64_t last_pixel = INT64_MIN;
-  leat_time_window_item_t item;
-  while (first < lane->count && !is_in(&lane->slices[first], window)) ++first;
-  for (end = first; end < lane->count && is_in(&lane->slices[end], window); ++end) {
-  }
-  if (first < end) assert_int_equal(at, first);
-  while (leat_lane_next(lane, window, &at, &item)) {
-    assert_int_equal(item.first, first);  // none is left out
-    const leat_slice_t *from = &lane->slices[first], *to = &lane->slices[first + item.count - 1];
-    int64_t covered = 0;
-    for (size_t i = 0; i < item.count; ++i) {
-      const int64_t length = from[i].end_ns - from[i].begin_ns;
-      if (item.count > 1) assert_true(length < window->pixel_ns);
-      covered += length;
-    }
-    assert_int_equal(item.covered_ns, covered);
-    assert_int_equal(item.begin_ns, from->begin_ns);
-    assert_int_equal(item.end_ns, to->end_ns);
-    const bool is_short = from->end_ns - from->begin_ns < window->pixel_ns;
-    if (!is_short) assert_int_equal(item.count, 1);
-    if (is_short) {
-      // They begin in one pixel, which has no other such item.
-      const int64_t pixel = from->begin_ns < window->begin_ns
-                                ? -1
-                                : (from->begin_ns - window->begin_ns) / window->pixel_ns;
-      assert_true(pixel > last_pixel);
-      last_pixel = pixel;
-      const int64_t limit = window->begin_ns + (pixel + 1) * window->pixel_ns;
-      assert_true(to->begin_ns < limit || item.count == 1);
-    }
-    first += item.count;
-  }
-  assert_true(first >= end);
-}
-
-static void windows_have_a_few_items_a_pixel_and_lose_nothing(void** state) {
-  leat_philox_t random = leat_philox_make(3, 4);
-  for (int trial = 0; trial < 40; ++trial) {
-    leat_timeline_t* timeline = make_lane(&random, 1 + (int)random_below(&random, 600));
-    const leat_lane_t* lane = &timeline->rows[0]->lanes[0];
-    const int64_t length = timeline->end_ns - timeline->begin_ns + 1;
-    for (int i = 0; i < 30; ++i) {
-      leat_time_window_t window;
-      window.pixel_ns = 1 + random_below(&random, 1u << random_below(&random, 15));
-      window.begin_ns = timeline->begin_ns - 50 + random_below(&random, (uint32_t)length + 100);
-      window.end_ns = window.begin_ns + 1 + random_below(&random, (uint32_t)length);
-      check_window(lane, &window);
-    }
-    leat_timeline_free(timeline);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_written_is_read),
@@ -493,8 +495,8 @@ int main(void) {
       cmocka_unit_test(json_that_is_no_trace_is_told),
       cmocka_unit_test(parts_are_told_apart),
       cmocka_unit_test(what_is_no_trace_is_told),
+      cmocka_unit_test(large_files_are_read_by_several_threads),
       cmocka_unit_test(events_without_order_keep_lanes_in_order),
-      cmocka_unit_test(windows_have_a_few_items_a_pixel_and_lose_nothing),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }
