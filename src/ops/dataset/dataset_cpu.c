@@ -118,6 +118,7 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   if (dataset->kind->destroy) dataset->kind->destroy(dataset);
   for (int i = 0; i < dataset->input_count; ++i) leat_dataset_release(dataset->inputs[i]);
   leat_element_release(dataset->tensors, dataset->tensor_count);
+  leat_tensor_release(&dataset->options);
   leat_element_spec_release(dataset->spec);
   leat_allocator_free(leat_allocator_system(), dataset);
 }
@@ -145,6 +146,11 @@ leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index, leat_da
   if (dataset->depth <= input->depth) dataset->depth = input->depth + 1;
   leat_dataset_retain(input);
   dataset->inputs[index] = input;
+  if (!input->options.dtype) return leat_ok_status();
+  if (dataset->options.dtype) {
+    return leat_dataset_add_options(dataset, leat_tensor_string_at(&input->options, 0));
+  }
+  dataset->options = leat_tensor_share(&input->options);
   return leat_ok_status();
 }
 

@@ -56,6 +56,7 @@ struct leat_dataset_s {
   leat_reference_count_t references;
   int32_t depth;  // datasets in the longest chain from this one to a source
   leat_element_spec_t* spec;
+  leat_tensor_t options;  // of this dataset and those below, a serialized Options; no tensor: none
   uint64_t function;  // handle of the function that it calls, for kinds that call one
   // Of the op, the attributes and the inputs that are neither datasets nor among |tensors|; set by
   // leat_dataset_set_output.
@@ -111,8 +112,8 @@ LEAT_MUST_USE leat_status_t leat_dataset_of_wrapped(const leat_tensor_t* tensor,
                                                     leat_dataset_t** out_dataset);
 LEAT_MUST_USE leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset,
                                                     leat_tensor_t* out_tensor);
-// Makes |input| the input |index| of |dataset| and retains it. RESOURCE_EXHAUSTED when the chain
-// would become longer than LEAT_MAX_DATASET_DEPTH.
+// Makes |input| the input |index| of |dataset|, which takes on its options, and retains it.
+// RESOURCE_EXHAUSTED when the chain would become longer than LEAT_MAX_DATASET_DEPTH.
 LEAT_MUST_USE leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index,
                                                    leat_dataset_t* input);
 // Sets output 0 to |dataset|, which is moved in, also on failure.
@@ -255,6 +256,11 @@ LEAT_MUST_USE leat_status_t leat_element_slice(const leat_tensor_t* tensors, int
 LEAT_MUST_USE leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state);
 // Reads what a predicate returned, which must be one bool.
 LEAT_MUST_USE leat_status_t leat_filter_read_answer(const leat_tensor_t* answer, bool* out_matches);
+
+// options_dataset_cpu.c. Merges |options|, a serialized Options, into those of |dataset|; what
+// |options| sets wins. INVALID_ARGUMENT where it is no such message.
+LEAT_MUST_USE leat_status_t leat_dataset_add_options(leat_dataset_t* dataset,
+                                                     leat_string_view_t options);
 
 // parallel_map_dataset_cpu.c. Makes the dataset of what the kernel's function returns for each
 // element of the dataset at input 0, with up to |calls| calls at once; LEAT_DATASET_AUTOTUNE is

@@ -11,10 +11,16 @@
 // IteratorGetNext give different elements: no pass may merge or fold them. The types and shapes of
 // the components are those of the attributes, since the dataset is not known while the graph is
 // built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, iterator_state_cpu.c,
-// one_shot_iterator_cpu.c, dataset_reader_cpu.c and record_writer_cpu.c.
+// one_shot_iterator_cpu.c, dataset_reader_cpu.c, options_dataset_cpu.c, table_dataset_cpu.c,
+// compressed_element_cpu.c and record_writer_cpu.c.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
+
+static leat_status_t table_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
+  return leat_shape_check_scalar(c, 1);
+}
 
 const leat_op_row_t leat_iterator_ops[] = {
     {.name = "Iterator",
@@ -122,6 +128,19 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_scalar_output,
      .doc = "An iterator over the dataset that a function makes, once."},
+    // Elements by themselves.
+    {.name = "CompressElement",
+     .inputs = "components: input_types",
+     .outputs = "compressed: variant",
+     .attrs = "input_types: list(type)",
+     .shape = leat_shape_scalar_output,
+     .doc = "An element, compressed."},
+    {.name = "UncompressElement",
+     .inputs = "compressed: variant",
+     .outputs = "components: output_types",
+     .attrs = "output_types: list(type); output_shapes: list(shape) >= 1",
+     .shape = leat_shape_of_element,
+     .doc = "The element that CompressElement has compressed."},
     // A whole dataset in one step.
     {.name = "DatasetCardinality",
      .inputs = "input_dataset: variant",
@@ -136,6 +155,15 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_of_element,
      .doc = "The only element."},
+    {.name = "GetOptions",
+     .inputs = "input_dataset: variant",
+     .outputs = "serialized_options: string",
+     .shape = leat_shape_scalar_output,
+     .doc = "The options of a dataset and of those below it, as one message."},
+    {.name = "InitializeTableFromDataset",
+     .inputs = "table_handle: resource; dataset: variant",
+     .shape = table_shape,
+     .doc = "Fills a table with the elements, which are pairs of a key and a value."},
     {.name = "DatasetToTFRecord",
      .inputs = "input_dataset: variant; filename: string; compression_type: string",
      .flags = LEAT_OP_STATEFUL,

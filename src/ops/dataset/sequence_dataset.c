@@ -5,9 +5,9 @@
 //
 // The memory in which CacheDatasetV2 keeps elements is a resource, which ops of its own make and
 // delete, so that several passes and several steps can share it. The kernels are in
-// sequence_dataset_cpu.c, choice_dataset_cpu.c, unique_dataset_cpu.c, cache_dataset_cpu.c and
-// file_cache_dataset_cpu.c; that of DummyMemoryCache, whose handle stands for nothing, is in
-// seed_generator_cpu.c.
+// sequence_dataset_cpu.c, choice_dataset_cpu.c, unique_dataset_cpu.c, cache_dataset_cpu.c,
+// file_cache_dataset_cpu.c, options_dataset_cpu.c and sleep_dataset_cpu.c; that of
+// DummyMemoryCache, whose handle stands for nothing, is in seed_generator_cpu.c.
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
 
@@ -115,6 +115,12 @@ const leat_op_row_t leat_sequence_dataset_ops[] = {
                                  "buffer_size_min: int = 0" LEAT_METADATA_ATTR,
      .shape = leat_shape_of_scalars,
      .doc = "The elements; those to come may be made before they are asked for."},
+    {.name = "SleepDataset",
+     .inputs = "input_dataset: variant; sleep_microseconds: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .shape = leat_shape_of_scalars,
+     .doc = "The elements, each so long after it was asked for."},
     {.name = "OptionsDataset",
      .inputs = "input_dataset: variant",
      .outputs = "handle: variant",
