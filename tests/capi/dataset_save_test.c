@@ -2,9 +2,11 @@
 // reads, and a table, by InitializeTableFromDataset. The dataset that is loaded is of another
 // session than the one that was saved, so that its elements can only come from the files. The files
 // of TensorFlow, and Leat's as TensorFlow reads them, are compared in
-// tests/oracle/dataset_oracle.py.
+// tests/oracle/dataset_files_oracle.py.
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "capi/function_kit.h"
 #include "scratch.h"
@@ -78,11 +80,22 @@ static int count_of(const char* pattern) {
   return count;
 }
 
+// Whether the metadata say that their run is complete: field 1000 is true.
+static bool is_final(void) {
+  char bytes[512];
+  FILE* file = fopen("saved/snapshot.metadata", "rb");
+  assert_non_null(file);
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  return size > 3 && memcmp(bytes + size - 3, "\xc0\x3e\x01", 3) == 0;
+}
+
 static int start_anew(void** state) { return system("rm -rf saved"); }
 
 static void test_elements_are_given_and_written(void** state) {
   EXPECT_ALL(SAVE("5", "Shard", "true"), 0, 1, 2, 3, 4);
   assert_int_equal(count_of("saved/*/*.shard/00000000.snapshot"), 2);
+  assert_true(is_final());
   EXPECT_ALL(LOAD, 0, 2, 4, 1, 3);  // shard after shard
 }
 
@@ -102,6 +115,7 @@ static void test_a_run_begins_with_its_iterator(void** state) {
   assert_int_equal(fetch(&f, "next"), 0);
   functions_close(&f);
   assert_int_equal(count_of("saved/*/*.shard"), 1);
+  assert_false(is_final());
 }
 
 static void test_a_shard_must_be_a_number(void** state) {
@@ -191,7 +205,7 @@ static void test_what_fills_no_table(void** state) {
 
 // The step ends; the element's time has begun and is not lost.
 static void test_who_sleeps_can_be_cancelled(void** state) {
-  functions_t f = functions_open(SLEEP("200000") ITERATOR("sleep"));
+  functions_t f = functions_open(SLEEP("1500000") ITERATOR("sleep"));
   functions_target(&f, "make");
   assert_int_equal(functions_try(&f, "next", NULL, 20), TF_DEADLINE_EXCEEDED);
   assert_int_equal(fetch(&f, "next"), 0);

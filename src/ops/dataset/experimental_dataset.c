@@ -12,6 +12,7 @@
    .doc = noun " under its former name."}
 
 const leat_op_row_t leat_experimental_dataset_ops[] = {
+    FORMER("AssertNextDataset", NULL),
     FORMER("AutoShardDataset", "num_replicas"),
     FORMER("BytesProducedStatsDataset", NULL),
     FORMER("CSVDataset", NULL),

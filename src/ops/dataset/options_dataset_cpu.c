@@ -73,11 +73,16 @@ static leat_status_t options_next(leat_iterator_t* self, leat_pull_t* pull, leat
   return leat_iterator_next(self->input, pull, out, out_poll);
 }
 
+static leat_status_t options_seek(leat_iterator_t* self, int64_t index) {
+  return leat_iterator_seek(self->input, index);
+}
+
 static const leat_dataset_kind_t kOptions = {.name = "Options",
                                              .dataset_bytes = sizeof(options_t),
                                              .iterator_bytes = sizeof(leat_iterator_t),
                                              .start = options_start,
-                                             .next = options_next};
+                                             .next = options_next,
+                                             .seek = options_seek};
 
 typedef struct options_node_s {
   leat_tensor_t message;

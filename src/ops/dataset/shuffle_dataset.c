@@ -45,6 +45,12 @@ const leat_op_row_t leat_shuffle_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_of_scalars,
      .doc = "ShuffleAndRepeatDataset with a generator of seeds."},
+    {.name = "GlobalShuffleDataset",
+     .inputs = "input_dataset: variant; seed: int64; seed2: int64; seed_generator: resource",
+     .outputs = "handle: variant",
+     .attrs = "reshuffle_each_iteration: bool = true; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_of_scalars,
+     .doc = "The elements in a random order, of which none is kept."},
     // Generators of seeds.
     {.name = "AnonymousSeedGenerator",
      .inputs = "seed: int64; seed2: int64; reshuffle: bool",
