@@ -21,6 +21,7 @@
 #include "graph/op/declared.h"
 #include "kernel/boxed_tensors.h"
 #include "kernel/resource.h"
+#include "ops/dataset/values.h"
 #include "ops/default_device/default_kernels.h"
 #include "ops/family.h"
 #include "ops/list/values.h"
@@ -37,7 +38,8 @@ static leat_status_t (*const kKernelLibraries[])(leat_kernel_registry_t* registr
 // Kinds of variants that graphs, files and messages of other tasks may hold, besides numbers.
 static const leat_variant_vtable_t* const kVariantKinds[] = {
     &leat_tensor_list_vtable, &leat_tensor_map_vtable, &leat_optional_vtable,
-    &leat_ragged_box_vtable, &leat_tensor_box_vtable};
+    &leat_ragged_box_vtable, &leat_tensor_box_vtable, &leat_compressed_element_vtable,
+    &leat_iterator_position_vtable};
 
 // What a session's target may name besides this process.
 static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};

@@ -2,7 +2,7 @@
 // same hash, so that what is read cannot have been computed, and the shards are read one after the
 // other, which puts the elements in another order than they were written in. Then files are taken
 // away, cut short and overwritten: each must give a status. The files of TensorFlow, and Leat's as
-// TensorFlow reads them, are compared in tests/oracle/dataset_oracle.py.
+// TensorFlow reads them, are compared in tests/oracle/dataset_files_oracle.py.
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -308,6 +308,53 @@ static void test_a_failed_element_is_passed_over(void** state) {
   functions_close(&f);
 }
 
+// ---- The place of an iterator -------------------------------------------------------------------
+
+// Two iterators over one dataset. |same| sets the second to where the first is; |text| and |back|
+// send the place through a message.
+#define PLACES                                                                                   \
+  NUMBERS RANGE ITERATOR("range")                                                                \
+  NODE("it2", "IteratorV2", , ELEMENT("output_types") NAMES)                                     \
+  NODE("make2", "MakeIterator", IN("range") IN("it2"), )                                         \
+  NODE("next2", "IteratorGetNext", IN("it2"), ELEMENT("output_types"))                           \
+  NODE("place", "SerializeIterator", IN("it"), )                                                 \
+  NODE("same", "DeserializeIterator", IN("it2") IN("place"), )                                   \
+  NODE("text", "SerializeTensor", IN("place"), TYPE("T", "VARIANT"))                             \
+  NODE("parsed", "ParseTensor", IN("text"), TYPE("out_type", "VARIANT"))                         \
+  NODE("through", "DeserializeIterator", IN("it2") IN("parsed"), )                               \
+  NODE("bad", "DeserializeIterator", IN("it2") IN("range"), )
+
+static int64_t next_of(functions_t* f, const char* name) {
+  TF_Tensor* tensor = functions_run(f, name, 0, NULL, NULL);
+  int64_t value = *(const int64_t*)TF_TensorData(tensor);
+  TF_DeleteTensor(tensor);
+  return value;
+}
+
+static TF_Code run_target(functions_t* f, const char* name) {
+  const TF_Operation* targets[] = {TF_GraphOperationByName(f->graph, name)};
+  TF_SessionRun(f->session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, f->status);
+  return TF_GetCode(f->status);
+}
+
+static void test_a_place_is_a_value(void** state) {
+  functions_t f = functions_open(PLACES);
+  assert_int_equal(run_target(&f, "same"), TF_FAILED_PRECONDITION);  // nothing to save
+  functions_target(&f, "make");
+  const int64_t first = next_of(&f, "next"), second = next_of(&f, "next");
+  assert_int_equal(run_target(&f, "same"), TF_FAILED_PRECONDITION);  // nothing to restore
+  functions_target(&f, "make2");
+  assert_int_equal(next_of(&f, "next2"), first);
+  functions_target(&f, "same");
+  const int64_t third = next_of(&f, "next2");
+  assert_int_equal(third - second, second - first);
+  assert_int_equal(next_of(&f, "next"), third);
+  functions_target(&f, "through");
+  assert_int_equal(next_of(&f, "next2") - third, second - first);
+  assert_int_equal(run_target(&f, "bad"), TF_INVALID_ARGUMENT);
+  functions_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_iterator_begins_again),
@@ -323,6 +370,7 @@ int main(void) {
       cmocka_unit_test(test_who_waits_in_a_function_can_be_cancelled),
       cmocka_unit_test(test_who_waits_for_a_turn_gets_it),
       cmocka_unit_test(test_a_failed_element_is_passed_over),
+      cmocka_unit_test(test_a_place_is_a_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,8 @@ void pipeline_close(pipeline_t* p) {
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
-static leat_output_t typed(pipeline_t* p, const char* op, leat_outputs_t inputs,
-                           const char* types_name, int dtype) {
+leat_output_t pipeline_typed(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                             const char* types_name, int dtype) {
   const int32_t types[] = {dtype};
   const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
   const leat_attr_t attrs[] = {
@@ -65,7 +65,7 @@ leat_output_t pipeline_vector(pipeline_t* p, int count, const int64_t* values) {
 }
 
 leat_output_t pipeline_dataset(pipeline_t* p, const char* op, leat_outputs_t inputs) {
-  return typed(p, op, inputs, "output_types", LEAT_DTYPE_INT64);
+  return pipeline_typed(p, op, inputs, "output_types", LEAT_DTYPE_INT64);
 }
 
 leat_output_t pipeline_range(pipeline_t* p, int64_t start, int64_t stop) {
@@ -75,7 +75,8 @@ leat_output_t pipeline_range(pipeline_t* p, int64_t start, int64_t stop) {
 }
 
 leat_output_t pipeline_slices(pipeline_t* p, leat_output_t tensor) {
-  return typed(p, "TensorSliceDataset", LEAT_INPUTS(tensor), "Toutput_types", LEAT_DTYPE_INT64);
+  return pipeline_typed(p, "TensorSliceDataset", LEAT_INPUTS(tensor), "Toutput_types",
+                        LEAT_DTYPE_INT64);
 }
 
 leat_output_t pipeline_counted(pipeline_t* p, const char* op, leat_output_t input, int64_t count) {
@@ -94,7 +95,7 @@ leat_status_t pipeline_fetch(pipeline_t* p, leat_output_t output, leat_tensor_t*
 }
 
 leat_output_t pipeline_only_element(pipeline_t* p, leat_output_t dataset, int dtype) {
-  return typed(p, "DatasetToSingleElement", LEAT_INPUTS(dataset), "output_types", dtype);
+  return pipeline_typed(p, "DatasetToSingleElement", LEAT_INPUTS(dataset), "output_types", dtype);
 }
 
 static leat_output_t all_elements(pipeline_t* p, leat_output_t dataset, int dtype) {

@@ -21,7 +21,10 @@ leat_output_t pipeline_number(pipeline_t* p, int64_t value);
 leat_output_t pipeline_text(pipeline_t* p, const char* value);
 leat_output_t pipeline_bool(pipeline_t* p, bool value);
 leat_output_t pipeline_vector(pipeline_t* p, int count, const int64_t* values);
-// One of |op| with attributes output_types = [int64] and output_shapes = [unknown].
+// One of |op| with attributes |types_name| = [dtype] and output_shapes = [unknown].
+leat_output_t pipeline_typed(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                             const char* types_name, int dtype);
+// The same with output_types = [int64].
 leat_output_t pipeline_dataset(pipeline_t* p, const char* op, leat_outputs_t inputs);
 leat_output_t pipeline_range(pipeline_t* p, int64_t start, int64_t stop);
 leat_output_t pipeline_slices(pipeline_t* p, leat_output_t tensor);

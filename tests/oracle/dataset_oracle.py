@@ -1,23 +1,16 @@
 """Datasets that few programs use, in both libraries: ragged features of Examples, the datasets that
-choose the fastest of several ways, the statistics of datasets, and snapshots. Each case is a graph,
-built by TensorFlow and run by both; the values, or the codes of the errors, must be the same. What
-one library has written as a snapshot, the other must read."""
+choose the fastest of several ways, the statistics of datasets, sparse batches, options, elements by
+index and in a global random order, and tables that a dataset fills. Each case is a graph, built by
+TensorFlow and run by both; the values, or the codes of the errors, must be the same."""
 import os
 import tempfile
 
-os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0')
+from dataset_kit import LEAT, NUMBER, capi, compare, elements, function, numbers, raw, tf
+import numpy as np
+from tensorflow.core.framework import dataset_options_pb2 as options_pb
 
-import numpy as np  # noqa: E402
-import tensorflow.compat.v1 as tf  # noqa: E402
-from tensorflow.python.framework import function  # noqa: E402
+from outcome import report
 
-import capi  # noqa: E402
-from outcome import report  # noqa: E402
-
-tf.disable_eager_execution()
-raw = tf.raw_ops
-LEAT = capi.Library()
-NUMBER = dict(output_types=[tf.int64], output_shapes=[[]])
 SLOW = 300000  # elements of a range that are passed over for one of the slow dataset
 CASES = {}
 
@@ -26,55 +19,6 @@ def case(build):
   """Registers a function that builds a graph and returns the tensors to fetch."""
   CASES[build.__name__.replace('_', ' ')] = build
   return build
-
-
-# ---- Both libraries ------------------------------------------------------------------------------
-def run_tensorflow(graph, names):
-  with tf.Session(graph=graph) as session:
-    try:
-      return session.run(names)
-    except tf.errors.OpError as error:
-      return error.error_code
-
-
-def run_leat(graph_def, names):
-  try:
-    session = capi.Session(LEAT, graph_def)
-  except capi.Error as error:
-    return error.code
-  try:
-    return session.run(names)
-  except capi.Error as error:
-    return error.code
-  finally:
-    session.close()
-
-
-def compare(build):
-  graph = tf.Graph()
-  with graph.as_default():
-    names = [t.name for t in build()]
-  want = run_tensorflow(graph, names)
-  got = run_leat(graph.as_graph_def().SerializeToString(), names)
-  return difference(got, want)
-
-
-def difference(got, want):
-  same = got == want if isinstance(want, int) or isinstance(got, int) else all(
-      a.dtype == np.asarray(b).dtype and np.array_equal(a, b) for a, b in zip(got, want))
-  return '' if same else '%s, must be %s' % (got, want)
-
-
-def elements(dataset, count=64):
-  """All elements, numbers, in one tensor."""
-  batch = raw.BatchDataset(input_dataset=dataset, batch_size=count, output_types=[tf.int64],
-                           output_shapes=[[None]])
-  return raw.DatasetToSingleElement(dataset=batch, output_types=[tf.int64],
-                                    output_shapes=[[None]])[0]
-
-
-def numbers(start, stop):
-  return raw.RangeDataset(start=start, stop=stop, step=1, **NUMBER)
 
 
 # ---- Examples ------------------------------------------------------------------------------------
@@ -291,6 +235,163 @@ def a_ratio_that_does_not_divide():
   return fastest_branch([both, both], 3, denominator=2)
 
 
+# ---- Sparse batches, sizes of batches, options ---------------------------------------------------
+VARIANT = dict(output_types=[tf.variant], output_shapes=[None])
+ROWS = dict(output_types=[tf.int64], output_shapes=[[None]])
+
+
+def batches(dataset, size, drop_remainder=False):
+  return raw.BatchDatasetV2(input_dataset=dataset, batch_size=size, drop_remainder=drop_remainder,
+                            **ROWS)
+
+
+def sparse_batch(dataset, size, row_shape, op=raw.DenseToSparseBatchDataset):
+  """The first element, taken apart, and the number of elements."""
+  dataset = op(input_dataset=dataset, batch_size=size, row_shape=np.array(row_shape, 'i8'),
+               **VARIANT)
+  first = raw.TakeDataset(input_dataset=dataset, count=1, **VARIANT)
+  sparse = raw.DeserializeSparse(serialized_sparse=raw.DatasetToSingleElement(
+      dataset=first, **VARIANT)[0], dtype=tf.int64)
+  return list(sparse) + [raw.DatasetCardinality(input_dataset=dataset)]
+
+
+@case
+def a_sparse_batch():
+  return sparse_batch(batches(numbers(0, 8), 3), 3, [4])
+
+
+@case
+def a_sparse_batch_as_wide_as_its_rows():
+  return sparse_batch(batches(numbers(0, 8), 3), 9, [-1],
+                      raw.ExperimentalDenseToSparseBatchDataset)
+
+
+@case
+def a_sparse_batch_of_scalars():
+  return sparse_batch(numbers(5, 9), 3, [])
+
+
+@case
+def a_row_that_is_too_wide():
+  return sparse_batch(batches(numbers(0, 8), 3), 3, [2])
+
+
+@case
+def a_row_of_another_rank():
+  return sparse_batch(numbers(0, 8), 3, [2])
+
+
+@case
+def sizes_of_batches():
+  three, four = batches(numbers(0, 9), 3), batches(numbers(0, 9), 4)
+  datasets = [numbers(0, 9), three, raw.TakeDataset(input_dataset=three, count=1, **ROWS),
+              raw.ConcatenateDataset(input_dataset=three, another_dataset=three, **ROWS),
+              raw.ConcatenateDataset(input_dataset=three, another_dataset=four, **ROWS),
+              raw.CacheDataset(input_dataset=four, filename='', **ROWS),
+              raw.UnbatchDataset(input_dataset=four, **NUMBER)]
+  return [raw.ComputeBatchSize(input_dataset=d) for d in datasets]
+
+
+@case
+def options_of_several_datasets():
+  def said(dataset, **options):
+    message = options_pb.Options(**options)
+    return raw.OptionsDataset(input_dataset=dataset, serialized_options=(
+        message.SerializeToString()), **NUMBER)
+  inner = said(numbers(0, 3), slack=True, deterministic=False, framework_type=['a'],
+               threading_options=options_pb.ThreadingOptions(private_threadpool_size=3))
+  outer = said(raw.TakeDataset(input_dataset=inner, count=2, **NUMBER), slack=False,
+               dataset_name='name', framework_type=['b'],
+               threading_options=options_pb.ThreadingOptions(max_intra_op_parallelism=7))
+  both = raw.ConcatenateDataset(input_dataset=outer, another_dataset=inner, **NUMBER)
+  return [raw.GetOptions(input_dataset=d) for d in (numbers(0, 3), inner, outer, both)]
+
+
+# ---- Elements by index ---------------------------------------------------------------------------
+def global_order(dataset, reshuffle=True, times=2):
+  shuffled = raw.GlobalShuffleDataset(
+      input_dataset=dataset, seed=5, seed2=6, seed_generator=raw.DummySeedGenerator(),
+      reshuffle_each_iteration=reshuffle, **NUMBER)
+  return [elements(raw.RepeatDataset(input_dataset=shuffled, count=times, **NUMBER))]
+
+
+@case
+def a_global_order_for_each_pass():
+  return global_order(numbers(0, 30))
+
+
+@case
+def the_same_global_order_for_each_pass():
+  return global_order(numbers(0, 17), reshuffle=False)
+
+
+@case
+def a_global_order_of_what_is_selected():
+  rest = raw.SkipDataset(input_dataset=raw.RangeDataset(start=90, stop=-20, step=-3, **NUMBER),
+                         count=4, **NUMBER)
+  some = raw.TakeDataset(input_dataset=raw.ShardDataset(
+      input_dataset=rest, num_shards=2, index=1, **NUMBER), count=11, **NUMBER)
+  square = function.Defun(tf.int64, func_name='Squares')(lambda x: x * x)
+  square.add_to_graph(tf.get_default_graph())
+  return global_order(raw.MapDataset(input_dataset=some, other_arguments=[], f=square,
+                                     preserve_cardinality=True, **NUMBER))
+
+
+@case
+def a_global_order_of_a_shuffled_dataset():
+  return global_order(raw.ShuffleDataset(input_dataset=numbers(0, 9), buffer_size=3, seed=1,
+                                         seed2=2, **NUMBER))
+
+
+@case
+def weighted_inputs():
+  dataset = raw.WeightedFlatMapDataset(input_datasets=[numbers(0, 10), numbers(50, 59)],
+                                       weights=[np.float64(2), np.float64(5)], **NUMBER)
+  return [elements(dataset), raw.DatasetCardinality(input_dataset=dataset)]
+
+
+def at(dataset, index):
+  return [raw.GetElementAtIndex(dataset=dataset, index=index, **NUMBER)[0]]
+
+
+@case
+def an_element_by_index():
+  return at(raw.ConcatenateDataset(input_dataset=numbers(0, 3), another_dataset=numbers(7, 9),
+                                   **NUMBER), 4)
+
+
+@case
+def an_index_behind_the_end():
+  return at(numbers(0, 3), 3)
+
+
+# ---- Tables --------------------------------------------------------------------------------------
+def table_of(keys, values):
+  table = raw.HashTableV2(key_dtype=tf.int64, value_dtype=tf.int64)
+  pairs_of = raw.TensorSliceDataset(components=[np.array(keys, 'i8'), np.array(values, 'i8')],
+                                    output_shapes=[[], []])
+  with tf.control_dependencies([raw.InitializeTableFromDataset(table_handle=table,
+                                                               dataset=pairs_of)]):
+    return [raw.LookupTableFindV2(table_handle=table, keys=np.array([2, 9], 'i8'),
+                                  default_value=np.int64(-1)),
+            raw.LookupTableSizeV2(table_handle=table)]
+
+
+@case
+def a_table_of_a_dataset():
+  return table_of([1, 2, 3, 2], [5, 6, 7, 6])
+
+
+@case
+def a_table_with_two_values_for_a_key():
+  return table_of([1, 2, 1], [5, 6, 7])
+
+
+@case
+def a_table_of_nothing():
+  return table_of([], [])
+
+
 # ---- Statistics ----------------------------------------------------------------------------------
 def strings():
   rows = np.array([[b'ab', b''], [b'x' * 100, b'yy'], [b'z', b'z']], object)
@@ -395,67 +496,6 @@ def compare_events():
   return '' if got == want and len(want[0]) == 4 else '%s, must be %s' % (got, want)
 
 
-# ---- Snapshots -----------------------------------------------------------------------------------
-PAIR = dict(output_types=[tf.int64, tf.string], output_shapes=[[], [None]])
-
-
-def defun(name, body, *types):
-  made = function.Defun(*types, func_name=name)(body)
-  made.add_to_graph(tf.get_default_graph())
-  return made
-
-
-def described(count, size):
-  """`count` numbers, each with as many strings of about `size` bytes as it says."""
-  def describe(x):
-    text = tf.strings.reduce_join(tf.as_string(tf.random.stateless_uniform(
-        [size // 8], [x, 7], 0, 99999999, tf.int64)))
-    return x, tf.fill([x], text)
-  return raw.MapDataset(input_dataset=numbers(0, count), other_arguments=[],
-                        f=defun('Describe', describe, tf.int64), **PAIR)
-
-
-def snapshot(dataset, folder, compression):
-  """A snapshot in two shards, read one after the other, and a digest of each of its elements."""
-  itself = defun('Itself', lambda d: tf.identity(d), tf.variant)
-  shards = raw.SnapshotDatasetV2(
-      input_dataset=dataset, path=folder, reader_func_other_args=[], shard_func_other_args=[],
-      compression=compression, hash_valid=True, hash=-5, reader_func=defun(
-          'Read', lambda shards: raw.FlatMapDataset(input_dataset=shards, other_arguments=[],
-                                                    f=itself, **PAIR), tf.variant),
-      shard_func=defun('Shard', lambda x, text: x % 2, tf.int64, tf.string), **PAIR)
-  digest = defun('Digest', lambda x, text: x * 1000003 + tf.strings.to_hash_bucket_fast(
-      tf.strings.reduce_join(text), 1000003), tf.int64, tf.string)
-  return elements(raw.MapDataset(input_dataset=shards, other_arguments=[], f=digest, **NUMBER))
-
-
-def snapshot_in_turn(runs, compression, count, size):
-  """The first of `runs` writes, the second must read that, although its dataset has no elements."""
-  with tempfile.TemporaryDirectory(prefix='leat-snapshot') as folder:
-    results = []
-    for run, elements_of in zip(runs, (count, 0)):
-      graph = tf.Graph()
-      with graph.as_default():
-        fetch = snapshot(described(elements_of, size), folder, compression)
-      results.append(run(graph, fetch.name))
-  written, read = results
-  wanted = np.concatenate([written[0::2], written[1::2]])
-  return '' if np.array_equal(read, wanted) else '%s, must be %s' % (read, wanted)
-
-
-def in_tensorflow(graph, name):
-  with tf.Session(graph=graph) as session:
-    return session.run(name)
-
-
-def in_leat(graph, name):
-  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
-  try:
-    return session.run([name])[0]
-  finally:
-    session.close()
-
-
 for name, build in CASES.items():
   report('datasets ' + name, compare, build)
 for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, ['']),
@@ -463,9 +503,3 @@ for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, [
   report('datasets statistics of %s under %s' % (make.__name__, tags), compare_statistics, make,
          tags)
 report('datasets statistics as events', compare_events)
-for kind in '', 'GZIP', 'SNAPPY':
-  for length in 40, 100000:
-    for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
-                        ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):
-      report('datasets snapshot %s of %d bytes by %s' % (kind or 'plain', length, names),
-             snapshot_in_turn, runs, kind, 7, length)

@@ -1,4 +1,4 @@
-// Snappy's block format, read only: old tables have compressed blocks.
+// Reading of Snappy's block format, which old tables and compressed elements have.
 #ifndef LEAT_FORMATS_RECORD_SNAPPY_BLOCK_H_
 #define LEAT_FORMATS_RECORD_SNAPPY_BLOCK_H_
 

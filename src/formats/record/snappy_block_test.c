@@ -76,7 +76,7 @@ static size_t expect_round_trip(const char* bytes, size_t size) {
 }
 
 static void blocks_are_made(void** state) {
-  static char bytes[LEAT_SNAPPY_BLOCK_BYTES];
+  static char bytes[3 * LEAT_SNAPPY_BLOCK_BYTES + 7];  // a block of several pieces
   leat_string_builder_t block;
   leat_string_builder_initialize(leat_allocator_system(), &block);
   leat_snappy_compress(LEAT_SV("abcdefabcdeg"), &block);
@@ -87,12 +87,15 @@ static void blocks_are_made(void** state) {
   expect_round_trip("abc", 3);
   uint32_t random = 1;
   for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (char)(i % 251);
-  assert_in_range(expect_round_trip(bytes, sizeof bytes), 3000, 4000);
+  assert_in_range(expect_round_trip(bytes, LEAT_SNAPPY_BLOCK_BYTES), 3000, 4000);
+  assert_in_range(expect_round_trip(bytes, sizeof bytes), 9000, 12000);
   for (size_t i = 0; i < sizeof bytes; ++i) {
     random = random * 1664525 + 1013904223;
     bytes[i] = (char)(random >> 24);
   }
-  static const size_t kSizes[] = {1, 59, 60, 61, 255, 256, 257, 4096, sizeof bytes};
+  static const size_t kSizes[] = {1, 59, 60, 61, 255, 256, 257, 4096,
+                                  LEAT_SNAPPY_BLOCK_BYTES, LEAT_SNAPPY_BLOCK_BYTES + 1,
+                                  sizeof bytes};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSizes); ++i) expect_round_trip(bytes, kSizes[i]);
   memcpy(bytes + 60000, bytes, 5000);  // a copy from far back
   expect_round_trip(bytes, sizeof bytes);

@@ -46,15 +46,10 @@ static void add_copy(leat_string_builder_t* out, size_t distance, size_t size) {
   }
 }
 
-void leat_snappy_compress(leat_string_view_t bytes, leat_string_builder_t* out) {
+static void compress_piece(leat_string_view_t bytes, leat_string_builder_t* out) {
   uint16_t places[1 << HASH_BITS] = {0};
   const char* data = bytes.data;
   LEAT_DCHECK(bytes.size <= LEAT_SNAPPY_BLOCK_BYTES);
-  for (size_t rest = bytes.size;; rest >>= 7) {
-    const uint8_t byte = (uint8_t)((rest & 127) | (rest > 127 ? 128 : 0));
-    add_bytes(out, &byte, 1);
-    if (rest <= 127) break;
-  }
   size_t written = 0, at = 1;
   while (at + SHORTEST <= bytes.size) {
     const uint32_t word = load_four(data + at);
@@ -73,6 +68,20 @@ void leat_snappy_compress(leat_string_view_t bytes, leat_string_builder_t* out) 
     written = at;
   }
   add_literal(out, data + written, bytes.size - written);
+}
+
+void leat_snappy_compress(leat_string_view_t bytes, leat_string_builder_t* out) {
+  LEAT_DCHECK(bytes.size <= UINT32_MAX);
+  for (size_t rest = bytes.size;; rest >>= 7) {
+    const uint8_t byte = (uint8_t)((rest & 127) | (rest > 127 ? 128 : 0));
+    add_bytes(out, &byte, 1);
+    if (rest <= 127) break;
+  }
+  while (bytes.size) {
+    const size_t size = bytes.size < LEAT_SNAPPY_BLOCK_BYTES ? bytes.size : LEAT_SNAPPY_BLOCK_BYTES;
+    compress_piece(leat_string_view_make(bytes.data, size), out);
+    bytes = leat_string_view_from_index(bytes, size);
+  }
 }
 
 // ---- Files --------------------------------------------------------------------------------------

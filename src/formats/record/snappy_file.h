@@ -6,9 +6,9 @@
 #include "base/file_system.h"
 #include "base/string_builder.h"
 
-// The most bytes of one block.
+// The most bytes of a block of a file.
 #define LEAT_SNAPPY_BLOCK_BYTES 65536
-// Appends |bytes|, at most LEAT_SNAPPY_BLOCK_BYTES, to |out| as a block. |out| keeps its errors.
+// Appends |bytes|, fewer than 2^32, to |out| as one block. |out| keeps its errors.
 void leat_snappy_compress(leat_string_view_t bytes, leat_string_builder_t* out);
 
 // A file for writing whose bytes arrive in |file| as blocks, each after its size in 4 bytes,

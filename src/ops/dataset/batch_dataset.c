@@ -5,7 +5,7 @@
 // MapAndBatchDataset stands here since its output is a batch.
 //
 // Inputs that are sizes must be scalars, which the shape functions check. The kernels are in
-// batch_dataset_cpu.c, window_dataset_cpu.c and group_dataset_cpu.c.
+// batch_dataset_cpu.c, sparse_batch_dataset_cpu.c, window_dataset_cpu.c and group_dataset_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -18,6 +18,13 @@ static leat_status_t padded_shape(leat_inference_t* c) {
 static leat_status_t padded_v2_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, leat_inference_input_count(c) - 1));
   return padded_shape(c);
+}
+
+static leat_status_t sparse_batch_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  leat_partial_shape_t row_shape;
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &row_shape));
+  return leat_shape_scalar_output(c);
 }
 
 const leat_op_row_t leat_batch_dataset_ops[] = {
@@ -65,6 +72,12 @@ const leat_op_row_t leat_batch_dataset_ops[] = {
               "list(shape) >= 1; N: int >= 1" LEAT_METADATA_ATTR,
      .shape = padded_v2_shape,
      .doc = "PaddedBatchDataset; the last ones may be dropped."},
+    {.name = "DenseToSparseBatchDataset",
+     .inputs = "input_dataset: variant; batch_size: int64; row_shape: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .shape = sparse_batch_shape,
+     .doc = "Several elements as the rows of a sparse tensor."},
     // Windows of consecutive elements, and the way back from batches to rows.
     {.name = "WindowDataset",
      .inputs =

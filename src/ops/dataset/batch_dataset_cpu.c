@@ -292,6 +292,15 @@ static int64_t batch_cardinality(const leat_dataset_t* self) {
   return n < 0 ? n : n / batch->shift + (!batch->drop_remainder && n % batch->shift);
 }
 
+// There is a batch |index|, so that its first element is one of the input.
+static leat_status_t batch_seek(leat_iterator_t* self, int64_t index) {
+  batch_iterator_t* it = (batch_iterator_t*)self;
+  release_elements(it, it->count);
+  it->to_skip = 0;
+  const uint64_t shift = (uint64_t)((const batch_t*)self->dataset)->shift;
+  return leat_iterator_seek(self->input, (int64_t)((uint64_t)index * shift));
+}
+
 static const leat_dataset_kind_t kBatch = {.name = "Batch",
                                            .dataset_bytes = sizeof(batch_t),
                                            .iterator_bytes = sizeof(batch_iterator_t),
@@ -299,7 +308,12 @@ static const leat_dataset_kind_t kBatch = {.name = "Batch",
                                            .destroy = batch_destroy,
                                            .next = batch_next,
                                            .stop = batch_stop,
-                                           .cardinality = batch_cardinality};
+                                           .cardinality = batch_cardinality,
+                                           .seek = batch_seek};
+
+int64_t leat_batch_dataset_size(const leat_dataset_t* dataset) {
+  return dataset->kind == &kBatch ? ((const batch_t*)dataset)->span : -1;
+}
 
 // ---- Kernels ------------------------------------------------------------------------------------
 

@@ -183,6 +183,39 @@ static void a_wrapped_dataset_is_none(void** state) {
   pipeline_close(&p);
 }
 
+static void expect_rows(pipeline_t* p, leat_output_t dataset, int64_t wanted) {
+  leat_tensor_t value;
+  LEAT_EXPECT_OK(pipeline_fetch(
+      p, leat_build(&p->b, "ComputeBatchSize", LEAT_INPUTS(dataset), LEAT_NO_ATTRS), &value));
+  assert_int_equal(*leat_tensor_data(&value, const int64_t), wanted);
+  leat_tensor_release(&value);
+}
+
+// TensorFlow's answers, also where it could know more.
+static void the_size_of_batches_is_known(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t seven = pipeline_range(&p, 0, 7), threes = batch(&p, seven, 3, false);
+  expect_rows(&p, seven, -1);
+  expect_rows(&p, threes, 3);
+  expect_rows(&p, padded(&p, 4), 2);
+  expect_rows(&p, pipeline_counted(&p, "TakeDataset", threes, 1), 3);
+  leat_output_t fours = batch(&p, seven, 4, false);
+  expect_rows(&p, pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(threes, threes)), 3);
+  expect_rows(&p, pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(threes, fours)), -1);
+  expect_rows(&p, wrapping(&p, "UnwrapDatasetVariant", wrapping(&p, "WrapDatasetVariant", fours)),
+              4);
+  expect_rows(&p, parallel_batch(&p, seven, 1), -1);
+  expect_rows(&p, unbatch(&p, threes), -1);
+  expect_rows(&p, sliding(&p, 3, 2, 2), -1);
+  // A dataset over which there are more ways than anybody can go.
+  for (int i = 0; i < 60; ++i) {
+    fours = pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(fours, fours));
+  }
+  expect_rows(&p, fours, -1);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_come_apart_again),
@@ -192,6 +225,7 @@ int main(void) {
       cmocka_unit_test(sizes_of_batches_take_turns),
       cmocka_unit_test(elements_come_in_parts),
       cmocka_unit_test(a_wrapped_dataset_is_none),
+      cmocka_unit_test(the_size_of_batches_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

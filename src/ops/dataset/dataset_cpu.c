@@ -15,9 +15,6 @@
 // limited, because one call of |next| per level stands on the stack.
 #include "ops/dataset/dataset_cpu.h"
 
-#include <string.h>
-
-#include "base/fingerprint.h"
 #include "ops/dataset/stats_cpu.h"
 
 // ---- Elements -----------------------------------------------------------------------------------
@@ -100,6 +97,7 @@ leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_
   dataset->kind = kind;
   dataset->references = 1;
   dataset->depth = 1;
+  dataset->seeks = kind->seek != NULL;
   dataset->spec = spec;
   dataset->input_count = input_count;
   dataset->tensor_count = tensor_count;
@@ -118,6 +116,7 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   if (dataset->kind->destroy) dataset->kind->destroy(dataset);
   for (int i = 0; i < dataset->input_count; ++i) leat_dataset_release(dataset->inputs[i]);
   leat_element_release(dataset->tensors, dataset->tensor_count);
+  leat_tensor_release(&dataset->options);
   leat_element_spec_release(dataset->spec);
   leat_allocator_free(leat_allocator_system(), dataset);
 }
@@ -145,6 +144,13 @@ leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index, leat_da
   if (dataset->depth <= input->depth) dataset->depth = input->depth + 1;
   leat_dataset_retain(input);
   dataset->inputs[index] = input;
+  dataset->seeks = dataset->seeks && input->seeks;
+  dataset->asserts = dataset->asserts || input->asserts;
+  if (!input->options.dtype) return leat_ok_status();
+  if (dataset->options.dtype) {
+    return leat_dataset_add_options(dataset, leat_tensor_string_at(&input->options, 0));
+  }
+  dataset->options = leat_tensor_share(&input->options);
   return leat_ok_status();
 }
 
@@ -213,66 +219,10 @@ leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset, leat_tensor_t* ou
   return put_into(dataset, &kWrappedVariant, out_tensor);
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void* data, size_t size) {
-  return leat_hash_mix(hash, leat_fingerprint64(leat_string_view_make(data, size)));
-}
-
-// Of the type, the shape and the elements. Of variants and resources nothing is known but that.
-static uint64_t hash_tensor(uint64_t hash, const leat_tensor_t* tensor) {
-  const leat_shape_t* shape = &tensor->shape;
-  hash = leat_hash_mix(hash, (uint64_t)tensor->dtype);
-  hash = hash_bytes(hash, leat_shape_dims(shape), (size_t)shape->rank * sizeof(int64_t));
-  if (tensor->dtype == LEAT_DTYPE_VARIANT || tensor->dtype == LEAT_DTYPE_RESOURCE) return hash;
-  if (tensor->dtype != LEAT_DTYPE_STRING) {
-    return hash_bytes(hash, tensor->data,
-                      (size_t)shape->element_count * leat_dtype_size(tensor->dtype));
-  }
-  for (int64_t i = 0; i < shape->element_count; ++i) {
-    const leat_string_view_t text = leat_tensor_string_at(tensor, i);
-    hash = hash_bytes(hash, text.data, text.size);
-  }
-  return hash;
-}
-
-// Whether |dataset| has kept |input| among its tensors, whose hashes are taken when they are asked
-// for: they may be large.
-static bool keeps(const leat_dataset_t* dataset, const leat_tensor_t* input) {
-  for (int i = 0; i < dataset->tensor_count; ++i) {
-    if (input->data && dataset->tensors[i].data == input->data) return true;
-  }
-  return false;
-}
-
-// The fingerprint of an op's name is the same in each version; inputs that are references have no
-// part in datasets.
-static uint64_t hash_node(const leat_kernel_context_t* c, const leat_dataset_t* dataset) {
-  const leat_string_view_t op = c->kernel->op->name;
-  uint64_t hash = hash_bytes(c->kernel->attr_hash, op.data, op.size);
-  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
-    const leat_tensor_t* input = leat_kernel_input(c, i);
-    if (!keeps(dataset, input)) hash = hash_tensor(hash, input);
-  }
-  return hash;
-}
-
-// A dataset may stand below another one in many ways, so that each keeps its hash. Two threads that
-// work out the same one come to the same number.
-uint64_t leat_dataset_hash(leat_dataset_t* dataset) {
-  uint64_t hash = atomic_load_explicit(&dataset->hash, memory_order_relaxed);
-  if (hash) return hash;
-  hash = hash_bytes(dataset->node_hash, dataset->kind->name, strlen(dataset->kind->name));
-  for (int i = 0; i < dataset->tensor_count; ++i) hash = hash_tensor(hash, &dataset->tensors[i]);
-  for (int i = 0; i < dataset->input_count; ++i) {
-    hash = leat_hash_mix(hash, leat_dataset_hash(dataset->inputs[i]));
-  }
-  hash += !hash;
-  atomic_store_explicit(&dataset->hash, hash, memory_order_relaxed);
-  return hash;
-}
-
 leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
   leat_tensor_t tensor;
-  dataset->node_hash = hash_node(c, dataset);
+  dataset->op = c->kernel->op->name;
+  dataset->node_hash = leat_dataset_node_hash(c, dataset);
   LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
   leat_kernel_set_output(c, 0, tensor);
   return leat_ok_status();
@@ -447,6 +397,7 @@ leat_status_t leat_iterator_create(leat_dataset_t* dataset, const leat_iterator_
   leat_iterator_t* iterator;
   *out_iterator = NULL;
   LEAT_RETURN_IF_ERROR(check_depth(depth));
+  if (!owner) LEAT_RETURN_IF_ERROR(leat_dataset_check_assertions(dataset));
   LEAT_RETURN_IF_ERROR(
       leat_allocator_allocate(leat_allocator_system(), kind->iterator_bytes, (void**)&iterator));
   iterator->dataset = dataset;
@@ -480,6 +431,12 @@ void leat_iterator_free(leat_iterator_t* iterator) {
   leat_stats_release(iterator->stats);
   leat_dataset_release(iterator->dataset);
   leat_allocator_free(leat_allocator_system(), iterator);
+}
+
+leat_status_t leat_iterator_seek(leat_iterator_t* iterator, int64_t index) {
+  LEAT_DCHECK(iterator->dataset->seeks && index >= 0);
+  iterator->at_end = false;
+  return iterator->dataset->kind->seek(iterator, index);
 }
 
 leat_status_t leat_iterator_open_input(leat_iterator_t* iterator, leat_dataset_t* dataset) {

@@ -47,15 +47,24 @@ typedef struct leat_dataset_kind_s {
   void (*stop)(leat_iterator_t* self);
   // The number of elements, or a LEAT_CARDINALITY_ value; NULL: the number of inputs[0].
   int64_t (*cardinality)(const leat_dataset_t* self);
+  // Moves to element |index|, which |next| gives then, and those behind it after that. Called
+  // between elements, where all inputs can seek. NULL: there is no such way.
+  leat_status_t (*seek)(leat_iterator_t* self, int64_t index);
 } leat_dataset_kind_t;
 
 // The base with which a kind's dataset begins. Nothing of it changes after the kernel that makes
 // the dataset has set it up.
 struct leat_dataset_s {
   const leat_dataset_kind_t* kind;
+  // That made it, in the registry of ops; empty for a dataset that is part of another one. Set by
+  // leat_dataset_set_output.
+  leat_string_view_t op;
   leat_reference_count_t references;
   int32_t depth;  // datasets in the longest chain from this one to a source
+  bool asserts;  // this is an AssertNextDataset, or one of those below is
+  bool seeks;    // iterators over it and over all datasets below can seek
   leat_element_spec_t* spec;
+  leat_tensor_t options;  // of this dataset and those below, a serialized Options; no tensor: none
   uint64_t function;  // handle of the function that it calls, for kinds that call one
   // Of the op, the attributes and the inputs that are neither datasets nor among |tensors|; set by
   // leat_dataset_set_output.
@@ -99,6 +108,9 @@ int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 // the same in each process.
 uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
+// The part of that which the kernel of |c| knows, for leat_dataset_set_output.
+uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_dataset_t* dataset);
+
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
@@ -111,8 +123,8 @@ LEAT_MUST_USE leat_status_t leat_dataset_of_wrapped(const leat_tensor_t* tensor,
                                                     leat_dataset_t** out_dataset);
 LEAT_MUST_USE leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset,
                                                     leat_tensor_t* out_tensor);
-// Makes |input| the input |index| of |dataset| and retains it. RESOURCE_EXHAUSTED when the chain
-// would become longer than LEAT_MAX_DATASET_DEPTH.
+// Makes |input| the input |index| of |dataset|, which takes on its options, and retains it.
+// RESOURCE_EXHAUSTED when the chain would become longer than LEAT_MAX_DATASET_DEPTH.
 LEAT_MUST_USE leat_status_t leat_dataset_set_input(leat_dataset_t* dataset, int index,
                                                    leat_dataset_t* input);
 // Sets output 0 to |dataset|, which is moved in, also on failure.
@@ -205,6 +217,9 @@ void leat_iterator_free(leat_iterator_t* iterator);  // NULL is allowed
 // the element behind it; after END it gets END for ever.
 LEAT_MUST_USE leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull,
                                                leat_tensor_t* out, leat_poll_t* out_poll);
+// Moves an iterator whose dataset |seeks| to element |index|, which must be one that there is. To
+// be called between elements: not while it is PENDING.
+LEAT_MUST_USE leat_status_t leat_iterator_seek(leat_iterator_t* iterator, int64_t index);
 // Lets |iterator| read |dataset| from its start; the input that it had is freed.
 LEAT_MUST_USE leat_status_t leat_iterator_open_input(leat_iterator_t* iterator,
                                                      leat_dataset_t* dataset);
@@ -255,6 +270,18 @@ LEAT_MUST_USE leat_status_t leat_element_slice(const leat_tensor_t* tensors, int
 LEAT_MUST_USE leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state);
 // Reads what a predicate returned, which must be one bool.
 LEAT_MUST_USE leat_status_t leat_filter_read_answer(const leat_tensor_t* answer, bool* out_matches);
+
+// assert_dataset_cpu.c. INVALID_ARGUMENT where an AssertNextDataset below |dataset|, which nobody
+// reads but its user, states something else of the datasets above it than what is there.
+LEAT_MUST_USE leat_status_t leat_dataset_check_assertions(const leat_dataset_t* dataset);
+
+// batch_dataset_cpu.c. The size of the batches that |dataset| gives; -1 where it makes none.
+int64_t leat_batch_dataset_size(const leat_dataset_t* dataset);
+
+// options_dataset_cpu.c. Merges |options|, a serialized Options, into those of |dataset|; what
+// |options| sets wins. INVALID_ARGUMENT where it is no such message.
+LEAT_MUST_USE leat_status_t leat_dataset_add_options(leat_dataset_t* dataset,
+                                                     leat_string_view_t options);
 
 // parallel_map_dataset_cpu.c. Makes the dataset of what the kernel's function returns for each
 // element of the dataset at input 0, with up to |calls| calls at once; LEAT_DATASET_AUTOTUNE is

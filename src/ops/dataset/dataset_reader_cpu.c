@@ -1,11 +1,12 @@
 // Kernels that read a whole dataset in one step. DatasetCardinality tells the number of its
 // elements without reading any. DatasetToSingleElement gives its only element and fails where there
-// is none or a second one. ReduceDataset is a left fold: the function f is called for each element
-// with the state so far, and the last state is the output,
+// is none or a second one. GetElementAtIndex gives one by its number; where the dataset cannot
+// seek, the elements before it are made and dropped. ReduceDataset is a left fold: the function f
+// is called for each element with the state so far, and the last state is the output,
 //
 //     state[i + 1] = f(state[i], element[i], other_arguments)
 //
-// Both readers are asynchronous kernels that run a pull (ops/dataset/pull_cpu.h): no thread waits
+// The readers are asynchronous kernels that run a pull (ops/dataset/pull_cpu.h): no thread waits
 // while a function of the pipeline, or f, is called. What a reader keeps from one step of its pull
 // to the next is a reading_t, which is allocated when the kernel starts and freed before it reports
 // that it is done.
@@ -33,6 +34,7 @@ typedef struct reading_s {
   leat_iterator_t* iterator;
   // ReduceDataset's call of f: its arguments are the state, an element, then other_arguments
   leat_application_t application;
+  int64_t left;                    // elements to drop before the one that is wanted
   bool has_value;                  // |values| hold tensors
   int value_count;
   leat_tensor_t* values;  // the only element, or the state: what becomes the outputs
@@ -117,6 +119,61 @@ static void single__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   }
 }
 
+// ---- An element by its index --------------------------------------------------------------------
+
+// Drops the elements before the one that is wanted, where the dataset cannot seek. |left| counts
+// them.
+static leat_status_t at_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  reading_t* r = (reading_t*)pull;
+  for (;;) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_next(r->iterator, pull, r->values, out_poll));
+    if (*out_poll == LEAT_POLL_PENDING) return leat_ok_status();
+    if (*out_poll == LEAT_POLL_END) {
+      return leat_make_status(LEAT_OUT_OF_RANGE, "the dataset ends before the element at index");
+    }
+    if (!r->left) break;
+    --r->left;
+    leat_element_release(r->values, r->value_count);
+  }
+  r->has_value = true;
+  return leat_ok_status();
+}
+
+// Checks the index and moves to it, or leaves it to at_step.
+static leat_status_t find_index(const leat_kernel_context_t* c, reading_t* r) {
+  const leat_dataset_t* dataset = r->iterator->dataset;
+  const leat_element_spec_state_t* state = leat_kernel_state(c);
+  const int64_t count = leat_dataset_cardinality(dataset);
+  int64_t index;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "index", &index));
+  LEAT_RETURN_IF_ERROR(leat_element_spec_check_types(state->spec, dataset->spec));
+  if (count < 0) {
+    return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                             "the dataset has %s cardinality, which does not support random access",
+                             count == LEAT_CARDINALITY_INFINITE ? "infinite" : "unknown");
+  }
+  if (index < 0 || index >= count) {
+    return leat_kernel_error(c, LEAT_OUT_OF_RANGE, "Index out of range [0, %lld):%lld",
+                             (long long)count, (long long)index);
+  }
+  if (dataset->seeks) return leat_iterator_seek(r->iterator, index);
+  r->left = index;
+  return leat_ok_status();
+}
+
+static void at__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  reading_t* r = NULL;
+  leat_status_t status = begin_reading(c, done, at_step, 0, &r);
+  if (!status) status = find_index(c, r);
+  if (!status) {
+    leat_pull_run(&r->pull);
+  } else if (r) {
+    end_reading(r, status);
+  } else {
+    done(c, status);
+  }
+}
+
 // ---- Reduction ----------------------------------------------------------------------------------
 
 // One step of the fold. The state is in |values| between calls; while f is called it is among the
@@ -189,6 +246,12 @@ const leat_kernel_row_t leat_dataset_reader_kernels_cpu[] = {
      .destroy = leat_element_spec_state_destroy,
      .state_bytes = sizeof(leat_element_spec_state_t),
      .compute_async = single__cpu},
+    {.op = "GetElementAtIndex",
+     .device_type = "CPU",
+     .create = leat_element_spec_state_create,
+     .destroy = leat_element_spec_state_destroy,
+     .state_bytes = sizeof(leat_element_spec_state_t),
+     .compute_async = at__cpu},
     {.op = "ReduceDataset",
      .device_type = "CPU",
      .create = leat_dataset_fold_create,

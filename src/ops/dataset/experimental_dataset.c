@@ -12,12 +12,14 @@
    .doc = noun " under its former name."}
 
 const leat_op_row_t leat_experimental_dataset_ops[] = {
+    FORMER("AssertNextDataset", NULL),
     FORMER("AutoShardDataset", "num_replicas"),
     FORMER("BytesProducedStatsDataset", NULL),
     FORMER("CSVDataset", NULL),
     FORMER("ChooseFastestDataset", NULL),
     FORMER("DatasetCardinality", "cardinality_options"),
     FORMER("DatasetToTFRecord", NULL),
+    FORMER("DenseToSparseBatchDataset", NULL),
     FORMER("DirectedInterleaveDataset", "stop_on_empty_dataset"),
     FORMER("GroupByReducerDataset", NULL),
     FORMER("GroupByWindowDataset", "metadata"),
@@ -36,6 +38,7 @@ const leat_op_row_t leat_experimental_dataset_ops[] = {
     FORMER("RebatchDataset", NULL),
     FORMER("ScanDataset", "use_default_device metadata"),
     FORMER("SetStatsAggregatorDataset", NULL),
+    FORMER("SleepDataset", NULL),
     FORMER("SlidingWindowDataset", "drop_remainder"),
     FORMER("SqlDataset", NULL),
     FORMER("StatsAggregatorHandle", NULL),

@@ -11,10 +11,21 @@
 // IteratorGetNext give different elements: no pass may merge or fold them. The types and shapes of
 // the components are those of the attributes, since the dataset is not known while the graph is
 // built. The kernels are in iterator_cpu.c, iterator_resource_cpu.c, iterator_state_cpu.c,
-// one_shot_iterator_cpu.c, dataset_reader_cpu.c and record_writer_cpu.c.
+// one_shot_iterator_cpu.c, dataset_reader_cpu.c, options_dataset_cpu.c, table_dataset_cpu.c,
+// compressed_element_cpu.c and record_writer_cpu.c.
 #include "graph/gradient.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
+
+static leat_status_t serialized_shape(leat_inference_t* c) {
+  leat_inference_set_output(c, 0, (leat_partial_shape_t){1, (int64_t[]){LEAT_DIM_UNKNOWN}});
+  return leat_ok_status();
+}
+
+static leat_status_t table_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
+  return leat_shape_check_scalar(c, 1);
+}
 
 const leat_op_row_t leat_iterator_ops[] = {
     {.name = "Iterator",
@@ -68,6 +79,16 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_none,
      .doc = "Sets an iterator behind so many elements of a dataset."},
+    {.name = "SerializeIterator",
+     .inputs = "resource_handle: resource",
+     .outputs = "serialized: variant",
+     .attrs = "external_state_policy: int = 0",
+     .shape = serialized_shape,
+     .doc = "Where an iterator is in its dataset."},
+    {.name = "DeserializeIterator",
+     .inputs = "resource_handle: resource; serialized: variant",
+     .shape = leat_shape_none,
+     .doc = "Sets an iterator to where SerializeIterator found one over the same dataset."},
     {.name = "IteratorGetNext",
      .inputs = "iterator: resource",
      .outputs = "components: output_types",
@@ -122,6 +143,19 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_scalar_output,
      .doc = "An iterator over the dataset that a function makes, once."},
+    // Elements by themselves.
+    {.name = "CompressElement",
+     .inputs = "components: input_types",
+     .outputs = "compressed: variant",
+     .attrs = "input_types: list(type)",
+     .shape = leat_shape_scalar_output,
+     .doc = "An element, compressed."},
+    {.name = "UncompressElement",
+     .inputs = "compressed: variant",
+     .outputs = "components: output_types",
+     .attrs = "output_types: list(type); output_shapes: list(shape) >= 1",
+     .shape = leat_shape_of_element,
+     .doc = "The element that CompressElement has compressed."},
     // A whole dataset in one step.
     {.name = "DatasetCardinality",
      .inputs = "input_dataset: variant",
@@ -129,6 +163,12 @@ const leat_op_row_t leat_iterator_ops[] = {
      .attrs = "cardinality_options: string = ''",
      .shape = leat_shape_scalar_output,
      .doc = "How many elements there are; -1: no end, -2: unknown."},
+    {.name = "GetElementAtIndex",
+     .inputs = "dataset: variant; index: int64",
+     .outputs = "components: output_types",
+     .attrs = "output_types: list(type); output_shapes: list(shape) >= 1",
+     .shape = leat_shape_of_element,
+     .doc = "One element, by its index."},
     {.name = "DatasetToSingleElement",
      .inputs = "dataset: variant",
      .outputs = "components: output_types",
@@ -136,6 +176,20 @@ const leat_op_row_t leat_iterator_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = leat_shape_of_element,
      .doc = "The only element."},
+    {.name = "ComputeBatchSize",
+     .inputs = "input_dataset: variant",
+     .outputs = "batch_size: int64",
+     .shape = leat_shape_scalar_output,
+     .doc = "How many rows the elements have; -1: unknown."},
+    {.name = "GetOptions",
+     .inputs = "input_dataset: variant",
+     .outputs = "serialized_options: string",
+     .shape = leat_shape_scalar_output,
+     .doc = "The options of a dataset and of those below it, as one message."},
+    {.name = "InitializeTableFromDataset",
+     .inputs = "table_handle: resource; dataset: variant",
+     .shape = table_shape,
+     .doc = "Fills a table with the elements, which are pairs of a key and a value."},
     {.name = "DatasetToTFRecord",
      .inputs = "input_dataset: variant; filename: string; compression_type: string",
      .flags = LEAT_OP_STATEFUL,

@@ -65,6 +65,10 @@ static int64_t map_cardinality(const leat_dataset_t* self) {
                                                      : LEAT_CARDINALITY_UNKNOWN;
 }
 
+static leat_status_t map_seek(leat_iterator_t* self, int64_t index) {
+  return leat_iterator_seek(self->input, index);
+}
+
 static const leat_dataset_kind_t kMap = {.name = "Map",
                                          .dataset_bytes = sizeof(map_t),
                                          .iterator_bytes = sizeof(map_iterator_t),
@@ -72,7 +76,8 @@ static const leat_dataset_kind_t kMap = {.name = "Map",
                                          .start = map_start,
                                          .next = map_next,
                                          .stop = map_stop,
-                                         .cardinality = map_cardinality};
+                                         .cardinality = map_cardinality,
+                                         .seek = map_seek};
 
 leat_status_t leat_map_dataset_kernel_create(leat_kernel_creation_t* c, void* state) {
   leat_dataset_function_t* function = state;

@@ -122,6 +122,7 @@ const leat_kernel_row_t leat_seed_generator_kernels_cpu[] = {
     KERNEL("DeleteSeedGenerator", delete),
     KERNEL("DeleteRandomSeedGenerator", delete),
     KERNEL("DummyMemoryCache", dummy),
+    KERNEL("DummyIterationCounter", dummy),
     KERNEL("DeleteMemoryCache", delete),
     LEAT_KERNEL_ROWS_END,
 };

@@ -5,11 +5,24 @@
 //
 // The memory in which CacheDatasetV2 keeps elements is a resource, which ops of its own make and
 // delete, so that several passes and several steps can share it. The kernels are in
-// sequence_dataset_cpu.c, choice_dataset_cpu.c, unique_dataset_cpu.c, cache_dataset_cpu.c and
-// file_cache_dataset_cpu.c; that of DummyMemoryCache, whose handle stands for nothing, is in
-// seed_generator_cpu.c.
+// sequence_dataset_cpu.c, choice_dataset_cpu.c, unique_dataset_cpu.c, cache_dataset_cpu.c,
+// file_cache_dataset_cpu.c, options_dataset_cpu.c, indexed_dataset_cpu.c, assert_dataset_cpu.c and
+// sleep_dataset_cpu.c; that of
+// DummyMemoryCache, whose handle stands for nothing, is in seed_generator_cpu.c.
+#include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
+
+static leat_status_t assert_shape(leat_inference_t* c) {
+  leat_partial_shape_t transformations;
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &transformations));
+  return leat_shape_scalar_output(c);
+}
+
+#define ASSERTING                                                \
+  .inputs = "input_dataset: variant; transformations: string",   \
+  .outputs = "handle: variant", .attrs = LEAT_ELEMENT_ATTRS, .shape = assert_shape
 
 const leat_op_row_t leat_sequence_dataset_ops[] = {
     {.name = "TakeDataset",
@@ -115,6 +128,24 @@ const leat_op_row_t leat_sequence_dataset_ops[] = {
                                  "buffer_size_min: int = 0" LEAT_METADATA_ATTR,
      .shape = leat_shape_of_scalars,
      .doc = "The elements; those to come may be made before they are asked for."},
+    {.name = "WeightedFlatMapDataset",
+     .inputs = "input_datasets: N * variant; weights: M * double",
+     .outputs = "handle: variant",
+     .attrs = "N: int >= 2; M: int >= 2; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "The first elements of each input, as many as weights say."},
+    {.name = "AssertNextDataset",
+     ASSERTING,
+     .doc = "The elements; states which datasets read them."},
+    {.name = "AssertPrevDataset",
+     ASSERTING,
+     .doc = "The elements; states which datasets they come from."},
+    {.name = "SleepDataset",
+     .inputs = "input_dataset: variant; sleep_microseconds: int64",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .shape = leat_shape_of_scalars,
+     .doc = "The elements, each so long after it was asked for."},
     {.name = "OptionsDataset",
      .inputs = "input_dataset: variant",
      .outputs = "handle: variant",

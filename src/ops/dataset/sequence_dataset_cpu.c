@@ -28,7 +28,8 @@ static int64_t count_of(const leat_dataset_t* dataset) {
 #define COUNTED(label, noun)                                                                \
   {                                                                                         \
     .name = label, .dataset_bytes = sizeof(counted_t), .iterator_bytes = sizeof(counter_t), \
-    .opens_input = true, .next = noun##_next, .cardinality = noun##_cardinality             \
+    .opens_input = true, .next = noun##_next, .cardinality = noun##_cardinality,            \
+    .seek = noun##_seek                                                                     \
   }
 
 // ---- Take, skip, repeat -------------------------------------------------------------------------
@@ -56,6 +57,13 @@ static int64_t take_cardinality(const leat_dataset_t* self) {
   return count == LEAT_CARDINALITY_INFINITE || n < count ? n : count;
 }
 
+// The input is opened again where the end has freed it.
+static leat_status_t take_seek(leat_iterator_t* self, int64_t index) {
+  if (!self->input) LEAT_RETURN_IF_ERROR(leat_iterator_open_input(self, self->dataset->inputs[0]));
+  ((counter_t*)self)->seen = index;
+  return leat_iterator_seek(self->input, index);
+}
+
 static const leat_dataset_kind_t kTake = COUNTED("Take", take);
 
 // A negative count skips everything.
@@ -77,6 +85,13 @@ static int64_t skip_cardinality(const leat_dataset_t* self) {
   int64_t count = count_of(self), n = leat_dataset_cardinality(self->inputs[0]);
   if (n < 0) return n;
   return count < 0 || n < count ? 0 : n - count;
+}
+
+// There is an element |index|, so that the sum is an index of the input.
+static leat_status_t skip_seek(leat_iterator_t* self, int64_t index) {
+  const int64_t count = count_of(self->dataset);
+  ((counter_t*)self)->seen = count;
+  return leat_iterator_seek(self->input, (int64_t)((uint64_t)count + (uint64_t)index));
 }
 
 static const leat_dataset_kind_t kSkip = COUNTED("Skip", skip);
@@ -105,7 +120,9 @@ static int64_t repeat_cardinality(const leat_dataset_t* self) {
   return n < 0 ? n : (int64_t)((uint64_t)count * (uint64_t)n);
 }
 
+#define repeat_seek NULL
 static const leat_dataset_kind_t kRepeat = COUNTED("Repeat", repeat);
+#undef repeat_seek
 
 static leat_status_t make_counted(leat_kernel_context_t* c, const leat_dataset_kind_t* kind) {
   int64_t count;
@@ -155,12 +172,20 @@ static int64_t shard_cardinality(const leat_dataset_t* self) {
   return n < 0 ? n : n / shard->count + (shard->index < n % shard->count);
 }
 
+static leat_status_t shard_seek(leat_iterator_t* self, int64_t index) {
+  const shard_t* shard = (const shard_t*)self->dataset;
+  const uint64_t place = (uint64_t)index * (uint64_t)shard->count + (uint64_t)shard->index;
+  ((counter_t*)self)->seen = (int64_t)place;
+  return leat_iterator_seek(self->input, (int64_t)place);
+}
+
 static const leat_dataset_kind_t kShard = {.name = "Shard",
                                            .dataset_bytes = sizeof(shard_t),
                                            .iterator_bytes = sizeof(counter_t),
                                            .opens_input = true,
                                            .next = shard_next,
-                                           .cardinality = shard_cardinality};
+                                           .cardinality = shard_cardinality,
+                                           .seek = shard_seek};
 
 static leat_status_t shard_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_element_metadata_create(c, state));
@@ -212,9 +237,12 @@ static leat_status_t wrap__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t unwrap__cpu(leat_kernel_context_t* c) {
   leat_dataset_t* dataset;
+  leat_tensor_t tensor;
   LEAT_RETURN_IF_ERROR(leat_dataset_of_wrapped(leat_kernel_input(c, 0), &dataset));
   leat_dataset_retain(dataset);
-  return leat_dataset_set_output(c, dataset);
+  LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
+  leat_kernel_set_output(c, 0, tensor);
+  return leat_ok_status();
 }
 
 // TensorFlow's policies of sharing out. AUTO is DATA here, which also shares out what TensorFlow
@@ -354,13 +382,23 @@ static int64_t zip_cardinality(const leat_dataset_t* self) {
   return least;
 }
 
+static leat_status_t zip_seek(leat_iterator_t* self, int64_t index) {
+  zip_iterator_t* it = (zip_iterator_t*)self;
+  it->ends = false;
+  for (int i = 0; i < self->dataset->input_count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_seek(it->inputs[i], index));
+  }
+  return leat_ok_status();
+}
+
 static const leat_dataset_kind_t kZip = {.name = "Zip",
                                          .dataset_bytes = sizeof(leat_dataset_t),
                                          .iterator_bytes = sizeof(zip_iterator_t),
                                          .start = zip_start,
                                          .next = zip_next,
                                          .stop = zip_stop,
-                                         .cardinality = zip_cardinality};
+                                         .cardinality = zip_cardinality,
+                                         .seek = zip_seek};
 
 // Makes the spec whose components are those of all inputs, |count| in all.
 static leat_status_t joined_spec(const leat_kernel_context_t* c, int count,

@@ -31,11 +31,17 @@ static int64_t slice_cardinality(const leat_dataset_t* self) {
   return leat_shape_dim(&self->tensors[0].shape, 0);
 }
 
+static leat_status_t slice_seek(leat_iterator_t* self, int64_t index) {
+  ((place_t*)self)->next = index;
+  return leat_ok_status();
+}
+
 static const leat_dataset_kind_t kSlices = {.name = "TensorSlice",
                                             .dataset_bytes = sizeof(leat_dataset_t),
                                             .iterator_bytes = sizeof(place_t),
                                             .next = slice_next,
-                                            .cardinality = slice_cardinality};
+                                            .cardinality = slice_cardinality,
+                                            .seek = slice_seek};
 
 static leat_status_t state_create(leat_kernel_creation_t* c, void* state) {
   leat_element_spec_state_t* kept = state;
@@ -196,12 +202,22 @@ static int64_t range_cardinality(const leat_dataset_t* self) {
   return (int64_t)((span - 1) / step + 1);
 }
 
+// The number lies between start and stop, so that the wrapping of the product is made good by that
+// of the sum.
+static leat_status_t range_seek(leat_iterator_t* self, int64_t index) {
+  const range_t* range = (const range_t*)self->dataset;
+  ((place_t*)self)->next =
+      (int64_t)((uint64_t)range->start + (uint64_t)index * (uint64_t)range->step);
+  return leat_ok_status();
+}
+
 static const leat_dataset_kind_t kRange = {.name = "Range",
                                            .dataset_bytes = sizeof(range_t),
                                            .iterator_bytes = sizeof(place_t),
                                            .start = range_start,
                                            .next = range_next,
-                                           .cardinality = range_cardinality};
+                                           .cardinality = range_cardinality,
+                                           .seek = range_seek};
 
 static leat_status_t make_range_spec(const leat_kernel_context_t* c,
                                      leat_element_spec_t** out_spec) {

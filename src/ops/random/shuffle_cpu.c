@@ -19,9 +19,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/random/generator_cpu.h"
+#include "ops/random/index_shuffle_cpu.h"
 #include "ops/random/stateless_cpu.h"
 
 // ---- All rows of a tensor -----------------------------------------------------------------------
@@ -157,11 +157,11 @@ static uint64_t encrypt(const cipher_t* cipher, uint64_t value) {
   return left << cipher->width | right;
 }
 
-// |*inout_index| is at most |max_index|, before and afterwards. A block may have far more values
-// than there are indices, so the walk through it may be long.
-static leat_status_t shuffle_index(leat_step_pace_t* pace, const uint32_t seed[3],
-                                   uint64_t max_index, int rounds, uint64_t* inout_index) {
+// A block may have far more values than there are indices, so the walk through it may be long.
+leat_status_t leat_index_shuffle(leat_step_pace_t* pace, const uint32_t seed[3],
+                                 uint64_t max_index, int rounds, uint64_t* inout_index) {
   uint64_t index = *inout_index;
+  LEAT_DCHECK(index <= max_index && rounds <= MAX_ROUNDS);
   *inout_index = 0;
   if (max_index == 0) return leat_ok_status();
   // The number of bits is TensorFlow's. A max_index that is a power of four does not fit in a block
@@ -250,7 +250,7 @@ static leat_status_t shuffle_item(leat_kernel_context_t* c, leat_step_pace_t* pa
   for (int k = 0; k < 3; ++k) {
     seed[k] = (uint32_t)read_integer(seeds, (seeds->shape.rank == 2 ? 3 * i : 0) + k, &unused);
   }
-  LEAT_RETURN_IF_ERROR(shuffle_index(pace, seed, max, (int)own->rounds, &value));
+  LEAT_RETURN_IF_ERROR(leat_index_shuffle(pace, seed, max, (int)own->rounds, &value));
   if (leat_dtype_size(output->dtype) == 4) {
     leat_tensor_data(output, uint32_t)[i] = (uint32_t)value;
   } else {
