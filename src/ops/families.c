@@ -149,11 +149,12 @@ FAMILY(matrix, MATRIX_OPS, MATRIX_KERNELS, MATRIX_RULES)
 FAMILY(nn, NN_OPS, NN_KERNELS, NN_RULES)
 
 // Quantisation: between real numbers and the integers of few bits that stand for them.
-#define QUANTIZE_OPS(X) X(fake_quant) X(quantization) X(quantized_arithmetic) X(uniform)
-#define QUANTIZE_KERNELS(X)                                                         \
-  X(fake_quant) X(quantization) X(quantized) X(quantized_binary) X(quantized_concat) \
-  X(quantized_norm) X(quantized_pool) X(quantized_product) X(quantized_relu) X(requantize) \
-  X(uniform) X(uniform_product)
+#define QUANTIZE_OPS(X) \
+  X(fake_quant) X(quantization) X(quantized_arithmetic) X(quantized_fused) X(uniform)
+#define QUANTIZE_KERNELS(X)                                                                   \
+  X(fake_quant) X(quantization) X(quantized) X(quantized_binary) X(quantized_concat)          \
+  X(quantized_fused_conv2d) X(quantized_fused_matmul) X(quantized_norm) X(quantized_pool)     \
+  X(quantized_product) X(quantized_relu) X(requantize) X(uniform) X(uniform_product)
 FAMILY(quantize, QUANTIZE_OPS, QUANTIZE_KERNELS, NO_RULES)
 
 // Resources that lie between steps and are filled and emptied by calls that may have to wait

@@ -33,10 +33,11 @@
   "at most one of BiasAdd and FusedBatchNorm, then at most one of Add, Sub and ReverseSub, "   \
   "then at most one of Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, GeluApproximate and GeluExact"
 
-// An error "attribute fused_ops is [BiasAdd,Abs], must be ...".
-static leat_status_t refuse(const leat_kernel_creation_t* c, leat_status_code_t code,
-                            const leat_attr_value_t* ops, const char* rule) {
+leat_status_t leat_epilogue_refuse(const leat_kernel_creation_t* c, leat_status_code_t code,
+                                   const char* rule) {
+  const leat_attr_value_t* ops;
   leat_string_builder_t text;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "fused_ops", &ops));
   leat_string_builder_initialize(c->allocator, &text);
   for (uint32_t i = 0; i < ops->count; ++i) {
     if (i > 0) leat_string_builder_append_char(&text, ',');
@@ -69,6 +70,16 @@ static leat_elementwise_loop_t loop_of(const activation_t* a, int dtype) {
   const leat_loop_type_t type = leat_loop_type(dtype);
   return a->is_unary ? LEAT_ISA_SELECT(leat_unary_loops)->items[a->index][type]
                      : LEAT_ISA_SELECT(leat_activation_loops)->items[a->index][type];
+}
+
+leat_elementwise_loop_t leat_epilogue_activation(leat_string_view_t name, bool* out_takes_alpha) {
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kActivations); ++i) {
+    const activation_t* a = &kActivations[i];
+    if (!leat_string_view_equals(name, a->name)) continue;
+    *out_takes_alpha = !a->is_unary && a->index == LEAT_ACTIVATION_LEAKY_RELU;
+    return loop_of(a, LEAT_DTYPE_FLOAT);
+  }
+  return NULL;
 }
 
 // Sets the activation |name|; false when there is no such one. Where the type has a loop of its
@@ -106,7 +117,9 @@ leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_args", &num_args));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "epsilon", &e->epsilon));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "leakyrelu_alpha", &e->alpha));
-  if (ops->count == 0) return refuse(c, LEAT_INVALID_ARGUMENT, ops, "a list of at least one op");
+  if (ops->count == 0) {
+    return leat_epilogue_refuse(c, LEAT_INVALID_ARGUMENT, "a list of at least one op");
+  }
   uint32_t i = 0;
   if (leat_string_view_equals(ops->strings[i], "BiasAdd")) {
     e->first = LEAT_EPILOGUE_BIAS;
@@ -117,7 +130,7 @@ leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
   }
   if (i < ops->count && set_addition(e, ops->strings[i])) ++i;
   if (i < ops->count && set_activation(e, ops->strings[i])) ++i;
-  if (i < ops->count) return refuse(c, LEAT_UNIMPLEMENTED, ops, ALLOWED);
+  if (i < ops->count) return leat_epilogue_refuse(c, LEAT_UNIMPLEMENTED, ALLOWED);
   e->arg_count = (e->first == LEAT_EPILOGUE_BIAS         ? 1
                   : e->first == LEAT_EPILOGUE_BATCH_NORM ? 4
                                                          : 0) + (e->addition != NULL);

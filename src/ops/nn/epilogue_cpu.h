@@ -45,6 +45,13 @@ typedef struct leat_epilogue_s {
 LEAT_MUST_USE leat_status_t leat_epilogue_create(leat_kernel_creation_t* c, int dtype,
                                                  leat_epilogue_t* out_epilogue);
 
+// An error "attribute fused_ops is [BiasAdd,Abs], must be |rule|".
+LEAT_MUST_USE leat_status_t leat_epilogue_refuse(const leat_kernel_creation_t* c,
+                                                 leat_status_code_t code, const char* rule);
+// The loop over floats of the activation |name| of the list above, for kernels of other products;
+// NULL where there is none. Where it takes alpha, that is its second operand, for each element.
+leat_elementwise_loop_t leat_epilogue_activation(leat_string_view_t name, bool* out_takes_alpha);
+
 #define LEAT_EPILOGUE_VECTORS 3  // mean, factor and offset of a normalization; or a bias
 
 // One run. |step| points into it, so that it must not move until it is ended.

@@ -60,39 +60,55 @@ static leat_window_axis_t* axis_of_dim(leat_window_t* window, int dim) {
   return &window->axes[dim - leat_window_dim(window, 0)];
 }
 
-// Reads "explicit_paddings", two numbers for each dimension of the tensor, which must be there if
-// and only if the padding is EXPLICIT.
-static leat_status_t read_explicit(const leat_attr_t* attrs, int attr_count,
-                                   leat_window_t* window) {
-  const leat_attr_value_t* value =
-      leat_attr_find(attrs, attr_count, LEAT_SV("explicit_paddings"));
-  const int count = value && value->is_list ? (int)value->count : 0;
-  if (window->padding != LEAT_PADDING_EXPLICIT) {
-    if (count == 0) return leat_ok_status();
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "explicit_paddings has %d values, must be empty when padding is not "
-                            "EXPLICIT", count);
-  }
-  const int rank = leat_window_rank(window);
+// Makes the padding EXPLICIT: two numbers for each dimension of the tensor, from the list |name|.
+static leat_status_t set_paddings(leat_window_t* window, const char* name,
+                                  const leat_attr_value_t* list) {
+  const int rank = leat_window_rank(window), count = list ? (int)list->count : 0;
   if (count != 2 * rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "explicit_paddings has %d values, must have %d",
-                            count, 2 * rank);
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "%s has %d values, must have %d", name, count,
+                            2 * rank);
   }
+  window->padding = LEAT_PADDING_EXPLICIT;
   for (int d = 0; d < rank; ++d) {
     leat_window_axis_t* axis = axis_of_dim(window, d);
-    axis->before = value->ints[2 * d];
-    axis->after = value->ints[2 * d + 1];
+    axis->before = list->ints[2 * d];
+    axis->after = list->ints[2 * d + 1];
     if (axis->before < 0 || axis->after < 0 || axis->before > INT32_MAX ||
         axis->after > INT32_MAX) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT, "All elements of explicit_paddings must be "
-                                                     "nonnegative 32-bit numbers");
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "All elements of %s must be nonnegative 32-bit numbers", name);
     }
   }
   if (window->batch.before | window->batch.after | window->channels.before |
       window->channels.after) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "explicit_paddings of the batch or channel dimension must be 0");
+                            "%s of the batch or channel dimension must be 0", name);
   }
+  return leat_ok_status();
+}
+
+// Reads "explicit_paddings", which must be there if and only if the padding is EXPLICIT, and
+// "padding_list", which may stand beside any padding and takes its place unless it is all 0.
+static leat_status_t read_paddings(const leat_attr_t* attrs, int attr_count,
+                                   leat_window_t* window) {
+  const leat_attr_value_t* given =
+      leat_attr_find(attrs, attr_count, LEAT_SV("explicit_paddings"));
+  const leat_attr_value_t* instead = leat_attr_find(attrs, attr_count, LEAT_SV("padding_list"));
+  if (given && !given->is_list) given = NULL;
+  if (window->padding == LEAT_PADDING_EXPLICIT) {
+    return set_paddings(window, "explicit_paddings", given);
+  }
+  if (given && given->count > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "explicit_paddings has %d values, must be empty when padding is not "
+                            "EXPLICIT", (int)given->count);
+  }
+  if (!instead || !instead->is_list || instead->count == 0) return leat_ok_status();
+  const leat_padding_t padding = window->padding;
+  LEAT_RETURN_IF_ERROR(set_paddings(window, "padding_list", instead));
+  bool is_zero = true;
+  for (uint32_t i = 0; i < instead->count; ++i) is_zero = is_zero && instead->ints[i] == 0;
+  if (is_zero) window->padding = padding;
   return leat_ok_status();
 }
 
@@ -142,7 +158,7 @@ leat_status_t leat_window_read(const leat_attr_t* attrs, int attr_count, int spa
     if (sizes) axis->size = sizes[d];
   }
   out_window->has_size = sizes != NULL;
-  return read_explicit(attrs, attr_count, out_window);
+  return read_paddings(attrs, attr_count, out_window);
 }
 
 // ---- Sizes --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 // Graphs that were quantised for inference are chains of these. The ops PerChannel have a range for
 // each slice along the last dimension. None of the ops has a gradient. QuantizedConcat,
 // QuantizedReshape and QuantizedResizeBilinear are defined beside the ops that they resemble, in
-// ops/array and ops/image.
+// ops/array and ops/image, and products with a bias and more in quantized_fused.c.
 #include "graph/inference/inference_index.h"
 #include "ops/nn/convolution.h"
 #include "ops/op_rows.h"
@@ -114,16 +114,19 @@ static leat_status_t conv2d_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-static leat_status_t pool_shape(leat_inference_t* c) {
+static leat_status_t pool_shape(leat_inference_t* c, int spatial) {
   leat_partial_shape_t input;
   leat_window_t w;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 4, &input));
-  LEAT_RETURN_IF_ERROR(leat_window_read(c->node->attrs, c->node->attr_count, 2, &w));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_with_rank(c, leat_inference_input(c, 0), spatial + 2, &input));
+  LEAT_RETURN_IF_ERROR(leat_window_read(c->node->attrs, c->node->attr_count, spatial, &w));
   LEAT_RETURN_IF_ERROR(check_scalars(c, 1, 2));
   set_range(c, 1);
-  const int64_t sizes[] = {w.axes[0].size, w.axes[1].size};
-  return leat_window_set_output(c, &w, 0, input, sizes, input.dims[3]);
+  const int64_t sizes[] = {w.axes[0].size, w.axes[1].size, w.axes[2].size};
+  return leat_window_set_output(c, &w, 0, input, sizes, input.dims[leat_window_channel_dim(&w)]);
 }
+static leat_status_t pool_2d_shape(leat_inference_t* c) { return pool_shape(c, 2); }
+static leat_status_t pool_3d_shape(leat_inference_t* c) { return pool_shape(c, 3); }
 
 static leat_status_t instance_norm_shape(leat_inference_t* c) {
   leat_partial_shape_t x;
@@ -247,11 +250,17 @@ const leat_op_row_t leat_quantized_arithmetic_ops[] = {
                 "activations: out_type; min_activations: float; max_activations: float",
                 RELU_ATTRS, relu_x_shape, NULL, "The features limited to [0, max_value]."),
     LEAT_OP_ROW("QuantizedMaxPool", "input: T; min_input: float; max_input: float",
-                "output: T; min_output: float; max_output: float", WINDOW_ATTRS, pool_shape, NULL,
-                "The greatest integer of each window.", .contract = UNARY_CONTRACT),
+                "output: T; min_output: float; max_output: float", WINDOW_ATTRS, pool_2d_shape,
+                NULL, "The greatest integer of each window.", .contract = UNARY_CONTRACT),
     LEAT_OP_ROW("QuantizedAvgPool", "input: T; min_input: float; max_input: float",
-                "output: T; min_output: float; max_output: float", WINDOW_ATTRS, pool_shape, NULL,
-                "The mean of each window.", .contract = UNARY_CONTRACT),
+                "output: T; min_output: float; max_output: float", WINDOW_ATTRS, pool_2d_shape,
+                NULL, "The mean of each window.", .contract = UNARY_CONTRACT),
+    LEAT_OP_ROW("_QuantizedMaxPool3D", "input: T; min_input: float; max_input: float",
+                "output: T; min_output: float; max_output: float",
+                "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; "
+                "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; T: " ANY,
+                pool_3d_shape, NULL, "The greatest integer of each window over planes, rows and "
+                "columns.", .contract = UNARY_CONTRACT),
     LEAT_OP_ROW("QuantizedInstanceNorm", "x: T; x_min: float; x_max: float",
                 "y: T; y_min: float; y_max: float",
                 "T: " ANY "; output_range_given: bool = false; given_y_min: float = 0.0; "

@@ -1,13 +1,20 @@
-// CPU kernels of the pools of quantised images [batch, height, width, channels]: the greatest
-// integer of each window, and the mean. The range of the output is that of the input, so that the
-// pools are those of plain integers. The fraction of a mean is cut off, as TensorFlow's own kernel
-// does it (that of oneDNN rounds to the nearest integer).
+// CPU kernels of the pools of quantised images [batch, height, width, channels] and of volumes
+// [batch, planes, height, width, channels]: the greatest integer of each window, and the mean. The
+// range of the output is that of the input, so that the pools are those of plain integers. The
+// fraction of a mean is cut off, as TensorFlow's own kernel does it (that of oneDNN rounds to the
+// nearest integer).
 #include "ops/kernel_rows.h"
 #include "ops/nn/pool_cpu.h"
 #include "ops/quantize/quantized_range_cpu.h"
 
 static leat_status_t create(leat_kernel_creation_t* c, void* state) {
   return leat_pool_create(c, state, 2, "T");
+}
+static leat_status_t create_3d(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(leat_pool_create(c, state, 3, "T"));
+  if (!((const leat_pool_kernel_t*)state)->window.channels_first) return leat_ok_status();
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "attribute data_format is NCDHW, must be NDHWC on the CPU");
 }
 
 typedef struct job_s {
@@ -79,5 +86,7 @@ const leat_kernel_row_t leat_quantized_pool_kernels_cpu[] = {
                     max_pool__cpu),
     LEAT_CPU_KERNEL("QuantizedAvgPool", "T: quint8, qint8", leat_pool_kernel_t, create,
                     avg_pool__cpu),
+    LEAT_CPU_KERNEL("_QuantizedMaxPool3D", "T: quint8, qint8", leat_pool_kernel_t, create_3d,
+                    max_pool__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -1,18 +1,18 @@
 // CPU kernels of QuantizedMatMul and QuantizedConv2D, and the products of 8-bit matrices that they
 // and others are made of (quantized_product_cpu.h).
 //
-// A convolution is a product of the matrix of its windows, [batch * rows * columns, window], and
-// the filter, [window, out]. Rows of the windows' matrix are gathered four at a time. Rows are
-// divided into bands, which threads share; each band has a line of memory for four rows.
+// A convolution is a product of the matrix of its windows (quantized_windows_cpu.h), [batch * rows
+// * columns, window], and the filter, [window, out]. Rows are divided into bands, which threads
+// share; each band has memory for four rows of the first factor, which are made where they are
+// needed.
 #include "ops/quantize/quantized_product_cpu.h"
-
-#include <string.h>
 
 #include "base/checked.h"
 #include "kernel/step_check.h"
 #include "ops/kernel_rows.h"
 #include "ops/nn/window.h"
 #include "ops/quantize/quantized_range_cpu.h"
+#include "ops/quantize/quantized_windows_cpu.h"
 
 // ---- Products -----------------------------------------------------------------------------------
 
@@ -31,16 +31,21 @@ static bool is_narrow_factor(const leat_quantized_factor_t* factor, int64_t coun
   return all;
 }
 
+static leat_status_t allocate(leat_kernel_context_t* c, int dtype, int64_t rows, int64_t columns,
+                              leat_tensor_t* out_tensor) {
+  const int64_t dims[] = {rows, columns};
+  leat_shape_t shape;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
+  leat_status_t status = leat_kernel_allocate_temporary(c, dtype, &shape, out_tensor);
+  leat_shape_release(&shape);
+  return status;
+}
+
 // Allocates |count| lines of p->depth differences.
 static leat_status_t allocate_lines(leat_kernel_context_t* c, const leat_quantized_product_t* p,
                                     int64_t count, leat_tensor_t* out_lines) {
-  const int64_t dims[] = {count, p->depth};
-  leat_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   const int dtype = p->loops->size == sizeof(int16_t) ? LEAT_DTYPE_INT16 : LEAT_DTYPE_INT32;
-  leat_status_t status = leat_kernel_allocate_temporary(c, dtype, &shape, out_lines);
-  leat_shape_release(&shape);
-  return status;
+  return allocate(c, dtype, count, p->depth, out_lines);
 }
 
 typedef struct packing_s {
@@ -69,7 +74,11 @@ leat_status_t leat_quantized_product_pack(leat_kernel_context_t* c, leat_quantiz
   packing_t job = {p, column_stride, stride};
   leat_kernel_parallel_for(c, p->columns, 10 + (double)p->depth, pack_shard, &job);
   p->bands = LEAT_MIN((p->rows + LEAT_QUANTIZED_ROWS - 1) / LEAT_QUANTIZED_ROWS, MAX_BANDS);
-  return allocate_lines(c, p, p->bands * LEAT_QUANTIZED_ROWS, &p->lines);
+  const int64_t lines = p->bands * LEAT_QUANTIZED_ROWS;
+  if (p->emit) {
+    LEAT_RETURN_IF_ERROR(allocate(c, LEAT_DTYPE_INT32, lines, p->columns, &p->sums));
+  }
+  return allocate_lines(c, p, lines, &p->lines);
 }
 
 static void bands_shard(void* data, int64_t begin, int64_t end) {
@@ -78,13 +87,17 @@ static void bands_shard(void* data, int64_t begin, int64_t end) {
   const int64_t blocks = (p->rows + LEAT_QUANTIZED_ROWS - 1) / LEAT_QUANTIZED_ROWS;
   for (int64_t band = begin; band < end; ++band) {
     char* lines = (char*)p->lines.data + (size_t)band * LEAT_QUANTIZED_ROWS * line_bytes;
+    int32_t* sums = p->emit ? leat_tensor_data(&p->sums, int32_t) +
+                                  band * LEAT_QUANTIZED_ROWS * p->columns
+                            : NULL;
     for (int64_t block = band; block < blocks; block += p->bands) {
       if (leat_step_loop_is_over()) return;
       const int64_t first = block * LEAT_QUANTIZED_ROWS;
       const int64_t rows = LEAT_MIN(p->rows - first, LEAT_QUANTIZED_ROWS);
       for (int64_t r = 0; r < rows; ++r) p->row(p, first + r, lines + (size_t)r * line_bytes);
       p->loops->multiply(lines, p->packed.data, rows, p->columns, p->depth,
-                         p->out + first * p->columns);
+                         p->emit ? sums : p->out + first * p->columns);
+      if (p->emit) p->emit(p, first, rows, sums);
     }
   }
 }
@@ -100,6 +113,18 @@ leat_status_t leat_quantized_product_run(leat_kernel_context_t* c, leat_quantize
 void leat_quantized_product_end(leat_quantized_product_t* p) {
   leat_tensor_release(&p->packed);
   leat_tensor_release(&p->lines);
+  leat_tensor_release(&p->sums);
+}
+
+void leat_quantized_matrix_row(const leat_quantized_product_t* p, int64_t index, void* to) {
+  const leat_quantized_factor_t* a = &p->a;
+  p->loops->centre((const char*)a->tensor->data + index * p->depth, 1,
+                   leat_quantized_factor_is_signed(a), a->zero, p->depth, to);
+}
+void leat_quantized_transposed_row(const leat_quantized_product_t* p, int64_t index, void* to) {
+  const leat_quantized_factor_t* a = &p->a;
+  p->loops->centre((const char*)a->tensor->data + index, p->rows,
+                   leat_quantized_factor_is_signed(a), a->zero, p->depth, to);
 }
 
 // Sets the factors of |p| from inputs 0 and 1, whose ranges are inputs 2 to 5, packs, runs and sets
@@ -135,17 +160,6 @@ static leat_status_t matmul_create(leat_kernel_creation_t* c, void* memory) {
   return leat_kernel_attr_bool(c, "transpose_b", &state->flips_b);
 }
 
-static void row_of_matrix(const leat_quantized_product_t* p, int64_t index, void* to) {
-  const leat_quantized_factor_t* a = &p->a;
-  p->loops->centre((const char*)a->tensor->data + index * p->depth, 1,
-                   leat_quantized_factor_is_signed(a), a->zero, p->depth, to);
-}
-static void row_of_transposed(const leat_quantized_product_t* p, int64_t index, void* to) {
-  const leat_quantized_factor_t* a = &p->a;
-  p->loops->centre((const char*)a->tensor->data + index, p->rows,
-                   leat_quantized_factor_is_signed(a), a->zero, p->depth, to);
-}
-
 // INVALID_ARGUMENT unless the range at inputs |index| and |index| + 1 is one.
 static leat_status_t check_range(const leat_kernel_context_t* c, int index, const char* name) {
   const leat_range_t range = leat_range_input(c, index);
@@ -162,7 +176,7 @@ static leat_status_t matmul__cpu(leat_kernel_context_t* c) {
       .rows = leat_shape_dim(a, state->flips_a),
       .columns = leat_shape_dim(b, !state->flips_b),
       .depth = leat_shape_dim(a, !state->flips_a),
-      .row = state->flips_a ? row_of_transposed : row_of_matrix,
+      .row = state->flips_a ? leat_quantized_transposed_row : leat_quantized_matrix_row,
   };
   if (leat_shape_dim(b, state->flips_b) != p.depth) {
     return leat_kernel_invalid(c, "Matrix size-incompatible: In[0]: %s, In[1]: %s",
@@ -200,42 +214,12 @@ static leat_status_t conv2d_create(leat_kernel_creation_t* c, void* state) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "dilations must all be 1");
 }
 
-typedef struct conv2d_s {
-  leat_quantized_product_t product;  // first: the callback gets it
-  int64_t in[2], out[2], size[2], before[2], stride, channels;
-} conv2d_t;
-
-// Writes the window of output position |index|: rows of the input side by side, and 0 where the
-// window lies outside.
-static void row_of_windows(const leat_quantized_product_t* p, int64_t index, void* to) {
-  const conv2d_t* g = (const conv2d_t*)p;
-  const int64_t x = index % g->out[1] * g->stride - g->before[1];
-  const int64_t y = index / g->out[1] % g->out[0] * g->stride - g->before[0];
-  const int64_t image = index / (g->out[0] * g->out[1]);
-  const int64_t begin = LEAT_MAX(x, 0), end = LEAT_MAX(LEAT_MIN(x + g->size[1], g->in[1]), begin);
-  const size_t pixel_bytes = (size_t)g->channels * p->loops->size;
-  char* line = to;
-  for (int64_t row = y; row < y + g->size[0]; ++row) {
-    const bool is_inside = row >= 0 && row < g->in[0] && begin < end;
-    const int64_t left = is_inside ? begin - x : g->size[1], inside = is_inside ? end - begin : 0;
-    const int64_t right = g->size[1] - left - inside;
-    memset(line, 0, (size_t)left * pixel_bytes);
-    line += (size_t)left * pixel_bytes;
-    const int64_t at = is_inside ? ((image * g->in[0] + row) * g->in[1] + begin) * g->channels : 0;
-    p->loops->centre((const char*)p->a.tensor->data + at, 1,
-                     leat_quantized_factor_is_signed(&p->a), p->a.zero, inside * g->channels,
-                     line);
-    line += (size_t)inside * pixel_bytes;
-    memset(line, 0, (size_t)right * pixel_bytes);
-    line += (size_t)right * pixel_bytes;
-  }
-}
-
 static leat_status_t conv2d__cpu(leat_kernel_context_t* c) {
   const leat_window_t* w = leat_kernel_state(c);
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   const leat_shape_t* filter = &leat_kernel_input(c, 1)->shape;
-  conv2d_t g = {.stride = w->axes[0].stride, .channels = leat_shape_dim(input, 3)};
+  leat_quantized_windows_t g = {.channels = leat_shape_dim(input, 3)};
+  g.group_channels = g.channels;
   if (leat_shape_dim(filter, 2) != g.channels) {
     return leat_kernel_invalid(c, "input and filter must have the same depth: %lld vs %lld",
                                (long long)g.channels, (long long)leat_shape_dim(filter, 2));
@@ -248,11 +232,13 @@ static leat_status_t conv2d__cpu(leat_kernel_context_t* c) {
     int64_t unused;
     g.in[i] = leat_shape_dim(input, i + 1);
     g.size[i] = leat_shape_dim(filter, i);
+    g.stride[i] = w->axes[i].stride;
+    g.dilation[i] = 1;
     LEAT_RETURN_IF_ERROR(leat_window_count(&w->axes[i], w->padding, g.in[i], g.size[i], &g.out[i],
                                            &unused));
     // Where the stride is larger than the filter, the windows may cover less than the input; unlike
     // Conv2D they then lie in the middle of it, as if the padding were negative.
-    const int64_t reach = (g.out[i] - 1) * g.stride + g.size[i];
+    const int64_t reach = (g.out[i] - 1) * g.stride[i] + g.size[i];
     g.before[i] = (reach - g.in[i] + (w->padding == LEAT_PADDING_VALID)) / 2;
   }
   const int64_t dims[] = {leat_shape_dim(input, 0), g.out[0], g.out[1], leat_shape_dim(filter, 3)};
@@ -261,7 +247,7 @@ static leat_status_t conv2d__cpu(leat_kernel_context_t* c) {
   g.product = (leat_quantized_product_t){.rows = leat_shape_product(&shape, 0, 3),
                                          .columns = dims[3],
                                          .depth = leat_shape_product(filter, 0, 3),
-                                         .row = row_of_windows};
+                                         .row = leat_quantized_windows_row};
   leat_status_t status = finish(c, &g.product, &shape, 1, g.product.columns);
   leat_shape_release(&shape);
   return status;

@@ -47,25 +47,35 @@ static inline bool leat_quantized_factor_is_signed(const leat_quantized_factor_t
   return factor->tensor->dtype == LEAT_DTYPE_QINT8;
 }
 
-// A product. It may be the first member of a struct that the callback |row| needs.
+// A product. It may be the first member of a struct that the callbacks need.
 typedef struct leat_quantized_product_s {
   int64_t rows, columns, depth;
   leat_quantized_factor_t a, b;
   // Writes the |depth| differences of row |index| of a, with loops->centre.
   void (*row)(const struct leat_quantized_product_s* p, int64_t index, void* to);
+  // Takes the sums of |rows| rows from |first| on, which it may overwrite; several threads call it.
+  // NULL: the sums go to |out|.
+  void (*emit)(const struct leat_quantized_product_s* p, int64_t first, int64_t rows,
+               int32_t* sums);
   const leat_quantized_loops_t* loops;
   int32_t* out;  // [rows, columns]
   leat_tensor_t packed;  // b
   leat_tensor_t lines;   // of the threads: rows of a
+  leat_tensor_t sums;    // of the threads: what |emit| takes
   int64_t bands;         // into which the rows are divided
 } leat_quantized_product_t;
 
+// |row| for a matrix and for a transposed one.
+void leat_quantized_matrix_row(const leat_quantized_product_t* p, int64_t index, void* to);
+void leat_quantized_transposed_row(const leat_quantized_product_t* p, int64_t index, void* to);
+
 // Chooses the loops and packs b. Column |j| of b begins at b[j * column_stride], and its integers
-// are |stride| apart. |rows|, |columns|, |depth|, |a|, |b| and |row| must be set, the rest zero.
+// are |stride| apart. |rows|, |columns|, |depth|, |a|, |b|, |row| and |emit| or |out| must be set,
+// the rest zero.
 LEAT_MUST_USE leat_status_t leat_quantized_product_pack(leat_kernel_context_t* c,
                                                         leat_quantized_product_t* p,
                                                         int64_t column_stride, int64_t stride);
-// Computes p->out.
+// Computes the sums.
 LEAT_MUST_USE leat_status_t leat_quantized_product_run(leat_kernel_context_t* c,
                                                        leat_quantized_product_t* p);
 // Releases what the product holds, also after a failure.
