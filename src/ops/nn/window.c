@@ -60,40 +60,52 @@ static leat_window_axis_t* axis_of_dim(leat_window_t* window, int dim) {
   return &window->axes[dim - leat_window_dim(window, 0)];
 }
 
-// Reads "explicit_paddings", two numbers for each dimension of the tensor, which must be there if
-// and only if the padding is EXPLICIT.
-static leat_status_t read_explicit(const leat_attr_t* attrs, int attr_count,
-                                   leat_window_t* window) {
-  const leat_attr_value_t* value =
-      leat_attr_find(attrs, attr_count, LEAT_SV("explicit_paddings"));
-  const int count = value && value->is_list ? (int)value->count : 0;
-  if (window->padding != LEAT_PADDING_EXPLICIT) {
-    if (count == 0) return leat_ok_status();
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "explicit_paddings has %d values, must be empty when padding is not "
-                            "EXPLICIT", count);
-  }
+// Sets the paddings of the window from |values|, the attribute |name|: two numbers for each
+// dimension of the tensor.
+static leat_status_t set_paddings(const char* name, const int64_t* values, int count,
+                                  leat_window_t* window) {
   const int rank = leat_window_rank(window);
   if (count != 2 * rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "explicit_paddings has %d values, must have %d",
-                            count, 2 * rank);
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "%s has %d values, must have %d", name, count,
+                            2 * rank);
   }
   for (int d = 0; d < rank; ++d) {
     leat_window_axis_t* axis = axis_of_dim(window, d);
-    axis->before = value->ints[2 * d];
-    axis->after = value->ints[2 * d + 1];
+    axis->before = values[2 * d];
+    axis->after = values[2 * d + 1];
     if (axis->before < 0 || axis->after < 0 || axis->before > INT32_MAX ||
         axis->after > INT32_MAX) {
-      return leat_make_status(LEAT_INVALID_ARGUMENT, "All elements of explicit_paddings must be "
-                                                     "nonnegative 32-bit numbers");
+      return leat_make_status(LEAT_INVALID_ARGUMENT, "All elements of %s must be nonnegative "
+                              "32-bit numbers", name);
     }
   }
   if (window->batch.before | window->batch.after | window->channels.before |
       window->channels.after) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "explicit_paddings of the batch or channel dimension must be 0");
+                            "%s of the batch or channel dimension must be 0", name);
   }
   return leat_ok_status();
+}
+
+// Reads "explicit_paddings", which must be there if and only if the padding is EXPLICIT, and
+// "padding_list", which makes it so where it is not empty.
+static leat_status_t read_explicit(const leat_attr_t* attrs, int attr_count,
+                                   leat_window_t* window) {
+  const leat_attr_value_t* list = leat_attr_find(attrs, attr_count, LEAT_SV("padding_list"));
+  if (list && list->is_list && list->count > 0) {
+    window->padding = LEAT_PADDING_EXPLICIT;
+    return set_paddings("padding_list", list->ints, (int)list->count, window);
+  }
+  const leat_attr_value_t* value =
+      leat_attr_find(attrs, attr_count, LEAT_SV("explicit_paddings"));
+  const int count = value && value->is_list ? (int)value->count : 0;
+  if (window->padding == LEAT_PADDING_EXPLICIT) {
+    return set_paddings("explicit_paddings", value ? value->ints : NULL, count, window);
+  }
+  if (count == 0) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "explicit_paddings has %d values, must be empty when padding is not "
+                          "EXPLICIT", count);
 }
 
 leat_status_t leat_window_set_sizes(leat_window_t* window, const int64_t* values, int count) {

@@ -39,9 +39,10 @@ typedef struct leat_window_s {
   leat_window_axis_t batch, channels;
 } leat_window_t;
 
-// Reads "padding", "explicit_paddings", "data_format", "strides", "dilations" (or "rates") and
-// "ksize", where the node has them. INVALID_ARGUMENT for lists of the wrong length, values outside
-// int32, paddings where none can be.
+// Reads "padding", "explicit_paddings", "padding_list", "data_format", "strides", "dilations" (or
+// "rates") and "ksize", where the node has them. A "padding_list" that is not empty stands for
+// explicit paddings, whatever "padding" is. INVALID_ARGUMENT for lists of the wrong length, values
+// outside int32, paddings where none can be.
 LEAT_MUST_USE leat_status_t leat_window_read(const leat_attr_t* attrs, int attr_count, int spatial,
                                              leat_window_t* out_window);
 // Sets sizes or strides from a vector as long as the tensor's rank, in the order of its dimensions.
