@@ -40,7 +40,8 @@ static leat_status_t prepare(inliner_t* n) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&n->scratch, count, &n->order));
   for (size_t i = 0; i < n->old->node_count; ++i) {
     n->map.nodes[i] = -1;
-    n->flows |= (n->old->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) != 0;
+    n->flows |=
+        (n->old->nodes[i].op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_STANDS_FOR_FLOW)) != 0;
   }
   return leat_graph_sort(n->old, n->order);
 }
