@@ -160,6 +160,19 @@ static void test_switch_n_in_a_loop(void** state) {
   functions_close(&f);
 }
 
+// A call reads a dead output, and its body has a node that reads nothing: it must not run either,
+// though the graph has no control flow but the _SwitchN.
+static void test_a_call_behind_a_dead_output(void** state) {
+  functions_t f = functions_open(
+      LIBRARY UNARY("Seven", "INT32", "c:output:0", DEF("c", "Const", , INT32("7"))) END
+      X("INT32") SWITCH("s", "x", "x")
+      NODE("call", "PartitionedCall", IN("s:1"),
+           TYPES("Tin", "DT_INT32") TYPES("Tout", "DT_INT32") FUNC("f", "Seven")));
+  assert_int_equal(functions_int(&f, "call", 1), 7);
+  assert_int_equal(functions_try(&f, "call", kit_int32(0), 0), TF_INVALID_ARGUMENT);
+  functions_close(&f);
+}
+
 static void test_a_switch_n_by_a_vector(void** state) {
   functions_t f = {.graph = TF_NewGraph(), .status = TF_NewStatus()};
   assert_int_equal(functions_import(f.graph,
@@ -400,6 +413,7 @@ int main(void) {
       TEST(while),
       TEST(switch_n),
       TEST(switch_n_in_a_loop),
+      TEST(a_call_behind_a_dead_output),
       TEST(a_switch_n_by_a_vector),
       TEST(variables),
       TEST(lists_of_variables_that_do_not_agree),

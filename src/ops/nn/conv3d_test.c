@@ -36,10 +36,11 @@ static double sum_of_taps(const leat_reference_t* r, int64_t i) {
 static void forward_reference(const leat_reference_t* r) {
   for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) r->out[0][i] = sum_of_taps(r, i);
 }
-static void bias_relu_reference(const leat_reference_t* r) {
+// With a bias, a tensor that is added, and a Relu.
+static void fused_reference(const leat_reference_t* r) {
   const int64_t channels = r->inputs[2].shape.element_count;
   for (int64_t i = 0; i < r->outputs[0].shape.element_count; ++i) {
-    r->out[0][i] = fmax(sum_of_taps(r, i) + r->in[2][i % channels], 0);
+    r->out[0][i] = fmax(sum_of_taps(r, i) + r->in[2][i % channels] + r->in[3][i], 0);
   }
 }
 #define SAME LEAT_CASE_INTS("strides", 1, 1, 1, 1, 1), LEAT_CASE_STR("padding", "SAME")
@@ -136,9 +137,9 @@ static const leat_op_case_t kCases[] = {
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 1, 1, 2), 1131, 2162, 3242, 4284)}},
     {.op = "_FusedConv3D",
      .name = "two groups and several shards",
-     .attrs = {SAME, OPS(1, S("BiasAdd"), S("Relu"))},
-     .inputs = {X(3, 8, 9, 10, 6), X(3, 3, 3, 3, 4), X(4)},
-     .reference = bias_relu_reference,
+     .attrs = {SAME, OPS(2, S("BiasAdd"), S("Add"), S("Relu"))},
+     .inputs = {X(3, 8, 9, 10, 6), X(3, 3, 3, 3, 4), X(4), X(3, 8, 9, 10, 4)},
+     .reference = fused_reference,
      .tolerance = 1e-4},
     {.op = "_FusedConv3D",
      .name = "a Pad and nothing else",
