@@ -16,7 +16,8 @@
 // Whether the graph has control flow. Nodes are searched once, as the graph grows.
 static bool has_flow(leat_call_gradient_t* state, const leat_graph_t* graph) {
   for (; !state->has_flow && state->looked_at < graph->node_count; ++state->looked_at) {
-    state->has_flow = graph->nodes[state->looked_at].op->flags & LEAT_OP_CONTROL_FLOW;
+    state->has_flow = graph->nodes[state->looked_at].op->flags &
+                      (LEAT_OP_CONTROL_FLOW | LEAT_OP_STANDS_FOR_FLOW);
   }
   return state->has_flow;
 }

@@ -54,6 +54,7 @@ static bool recurs(const leat_expander_t* expander, const leat_node_t* node) {
 
 bool leat_expander_takes(const leat_expander_t* expander, const leat_node_t* node) {
   if (!(node->op->flags & LEAT_OP_CALLS) || !node->op->row->lower) return false;
+  if (node->op->flags & LEAT_OP_STANDS_FOR_FLOW) return true;
   if (expander->chain && (expander->chain->depth >= MAX_DEPTH ||
                           expander->graph->node_count > expander->most_nodes)) {
     return false;

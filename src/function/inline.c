@@ -40,9 +40,24 @@ static leat_status_t prepare(inliner_t* n) {
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&n->scratch, count, &n->order));
   for (size_t i = 0; i < n->old->node_count; ++i) {
     n->map.nodes[i] = -1;
-    n->flows |= (n->old->nodes[i].op->flags & LEAT_OP_CONTROL_FLOW) != 0;
+    n->flows |=
+        (n->old->nodes[i].op->flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_STANDS_FOR_FLOW)) != 0;
   }
   return leat_graph_sort(n->old, n->order);
+}
+
+// The node for which a call waits that reads |value|. Where that is an output of a Switch, the
+// Switch runs even when the output is dead, so that the call waits for an Identity of it.
+static leat_status_t find_awaited(inliner_t* n, const leat_call_site_t* site, leat_output_t value,
+                                  int32_t* out_node) {
+  *out_node = value.node;
+  const leat_node_t* node = &n->graph->nodes[value.node];
+  if (!(node->op->flags & LEAT_OP_SWITCH) || node->op->has_ref_outputs) return leat_ok_status();
+  leat_builder_t builder = {.graph = n->graph, .device = site->node->device};
+  LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(n->graph), &builder.scope, "%.*s/",
+                                        LEAT_SV_ARG(site->name)));
+  *out_node = leat_build_unary(&builder, "Identity", value).node;
+  return builder.status;
 }
 
 // What the call reads and waits for, in the new graph. With control flow it waits for its data
@@ -64,7 +79,12 @@ static leat_status_t find_site(inliner_t* n, int32_t index, leat_call_site_t* si
     LEAT_DCHECK(i >= node->input_count || leat_output_exists(source));
     if (i < node->input_count) inputs[i] = source;
     bool waits = i >= node->input_count || n->flows;
-    if (waits && source.node >= 0) controls[site->control_count++] = source.node;
+    if (!waits || source.node < 0) continue;
+    int32_t awaited = source.node;
+    if (i < node->input_count) {
+      LEAT_RETURN_IF_ERROR(find_awaited(n, site, source, &awaited));
+    }
+    controls[site->control_count++] = awaited;
   }
   return leat_ok_status();
 }

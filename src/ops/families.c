@@ -42,8 +42,8 @@ FAMILY(audio, AUDIO_OPS, AUDIO_KERNELS, NO_RULES)
 FAMILY(checkpoint, CHECKPOINT_OPS, CHECKPOINT_KERNELS, NO_RULES)
 
 // What several devices make together: reductions, gathers and broadcasts.
-#define COLLECTIVE_OPS(X) X(collective)
-#define COLLECTIVE_KERNELS(X) X(collective) X(communicator)
+#define COLLECTIVE_OPS(X) X(collective) X(scoped_allocator)
+#define COLLECTIVE_KERNELS(X) X(collective) X(communicator) X(scoped_allocator)
 FAMILY(collective, COLLECTIVE_OPS, COLLECTIVE_KERNELS, NO_RULES)
 
 // What steers a step and computes nothing: control flow, nodes to wait for, assertions, printing,
@@ -58,7 +58,7 @@ FAMILY(csr, CSR, CSR, NO_RULES)
 // tf.data's input pipelines as values in the graph, and the iterators over them.
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
-  X(fastest_dataset) X(stats_dataset) X(snapshot_dataset) X(declared_dataset)               \
+  X(fastest_dataset) X(stats_dataset) X(snapshot_dataset) X(declared_dataset) X(map_defun)  \
   X(iterator) X(multi_device_iterator) X(experimental_dataset)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
@@ -71,7 +71,7 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \
   X(one_shot_iterator) X(dataset_reader) X(record_writer) X(save_dataset) X(load_dataset)     \
   X(matching_dataset) X(fastest_dataset) X(branch_dataset) X(stats) X(stats_dataset)          \
-  X(snapshot_dataset)
+  X(snapshot_dataset) X(map_defun)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.
@@ -117,11 +117,12 @@ FAMILY(lookup, LOOKUP, LOOKUP, NO_RULES)
 // Arithmetic: elementwise functions, comparisons, casts, reductions, segment ops, scans and ranges.
 #define MATH_OPS(X)                                                                         \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross) \
-  X(fused) X(isotonic) X(range) X(reduction) X(scan) X(segment) X(select) X(special) X(unary)
+  X(composition) X(fused) X(isotonic) X(range) X(reduction) X(scan) X(segment) X(select)    \
+  X(special) X(unary)
 #define MATH_KERNELS(X)                                                                      \
   X(add_n) X(arg) X(binary) X(bincount) X(broadcast) X(cast) X(compare) X(complex) X(cross)  \
-  X(fused) X(histogram) X(isotonic) X(range) X(reduction) X(scan) X(segment) X(select)       \
-  X(sparse_segment) X(special) X(unary)
+  X(composition) X(fused) X(histogram) X(isotonic) X(range) X(reduction) X(scan) X(segment)  \
+  X(select) X(sparse_segment) X(special) X(unary)
 #define MATH_RULES(X) X(reduction)
 FAMILY(math, MATH_OPS, MATH_KERNELS, MATH_RULES)
 

@@ -106,7 +106,7 @@ static int32_t make_node(pass_scene_t* f, const char* op, int dtype, int inputs,
   }
   leat_attr_t attrs[] = {LEAT_TYPE("DstT", dtype), LEAT_TYPE("type", dtype),
                          LEAT_SHAPE("shape", leat_partial_shape_unknown())};
-  int attr = !strcmp(op, "Cast") ? 0 : !strcmp(op, "Bitcast") ? 1
+  int attr = !strcmp(op, "Cast") || !strcmp(op, "_HostCast") ? 0 : !strcmp(op, "Bitcast") ? 1
              : !strcmp(op, "AccumulateNV2") ? 2 : -1;
   int32_t node = leat_build_node(&f->s.b, op, (leat_outputs_t){in, inputs},
                                  (leat_attrs_t){&attrs[attr < 0 ? 0 : attr], attr >= 0});

@@ -245,13 +245,16 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   if (out_follow) *out_follow = false;
   for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
   uint32_t calls = node->op->flags & (LEAT_OP_CALLS | LEAT_OP_BRANCHES);
-  if (calls == LEAT_OP_CALLS && graph->infer_call) {
+  // The body of the function is asked where the op itself says nothing.
+  const leat_shape_fn_t shape = node->op->row->shape;
+  const bool says_nothing = !shape || shape == leat_shape_unknown;
+  if (calls == LEAT_OP_CALLS && graph->infer_call && says_nothing) {
     return graph->infer_call(graph, node, out_shapes);
   }
-  if (!node->op->row->shape) return leat_ok_status();
+  if (!shape) return leat_ok_status();
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};
-  leat_status_t status = node->op->row->shape(&inference);
+  leat_status_t status = shape(&inference);
   if (out_follow) *out_follow = !inference.saw_values;
   if (LEAT_LIKELY(!status && !inference.status)) return status;
   status = leat_status_join(status, inference.status);

@@ -40,6 +40,9 @@ typedef enum leat_op_flag_e {
   LEAT_OP_DISTRIBUTED_COMMUNICATION = 1 << 4,
   // Leat's own properties.
   LEAT_OP_RESHAPES = 1 << 5,  // output 0: the elements of input 0 under another shape
+  // With CALLS and BRANCHES: is control flow and calls nothing (_SwitchN). No kernel runs it, so
+  // that row.lower expands it everywhere.
+  LEAT_OP_STANDS_FOR_FLOW = 1 << 6,
   LEAT_OP_CONSTANT = 1 << 8,  // output 0 is the tensor of attribute "value"
   LEAT_OP_PLACEHOLDER = 1 << 9,      // has no value unless a step feeds it
   LEAT_OP_NEVER_FOLD = 1 << 10,      // must not be computed at optimisation time

@@ -103,6 +103,7 @@ const leat_op_row_t leat_constant_ops[] = {
      .shape = constant_shape,
      .gradient = leat_gradient_none,
      .doc = "A tensor of fixed value."},
+    {.name = "HostConst", .alias_of = "Const", .doc = "A Const that lies with the host."},
     {.name = "Fill",
      .inputs = "dims: index_type; value: T",
      .outputs = "output: T",

@@ -30,9 +30,9 @@ static leat_status_t create_constant(leat_kernel_creation_t* creation, void* mem
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(creation, "dtype", &dtype));
   if (value->dtype != dtype) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Kernel creation failed for node '%.*s' (Const): type of value is %s, "
+                            "Kernel creation failed for node '%.*s' (%s): type of value is %s, "
                             "must be dtype, which is %s",
-                            LEAT_SV_ARG(creation->kernel->node_name),
+                            LEAT_SV_ARG(creation->kernel->node_name), creation->kernel->row->op,
                             leat_dtype_name(value->dtype), leat_dtype_name(dtype));
   }
   state->value = leat_tensor_share(value);
@@ -181,13 +181,17 @@ static leat_status_t empty__cpu(leat_kernel_context_t* c) {
 #define FILL_TYPES \
   LEAT_TYPES_ALL ", qint8, qint16, qint32, quint8, quint16, int4, uint4"
 
+#define CONSTANT(name)                     \
+  {.op = name,                             \
+   .device_type = "CPU",                   \
+   .create = create_constant,              \
+   .destroy = destroy_constant,            \
+   .state_bytes = sizeof(constant_state_t), \
+   .compute = constant__cpu}
+
 const leat_kernel_row_t leat_constant_kernels_cpu[] = {
-    {.op = "Const",
-     .device_type = "CPU",
-     .create = create_constant,
-     .destroy = destroy_constant,
-     .state_bytes = sizeof(constant_state_t),
-     .compute = constant__cpu},
+    CONSTANT("Const"),
+    CONSTANT("HostConst"),
     {.op = "Fill",
      .device_type = "CPU",
      .constraints = "T: " FILL_TYPES "; index_type: " LEAT_TYPES_INDEX,

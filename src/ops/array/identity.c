@@ -2,7 +2,8 @@
 // registration. They differ in what they tell the gradient (StopGradient, PreventGradient), the
 // optimizer (an op with LEAT_OP_PASS_THROUGH gives its input in the same buffer) and the reader of
 // the graph. RefIdentity passes a reference to a variable, not its value. A gradient of rows
-// (IndexedSlices) passes as such, because a dense one would be far larger.
+// (IndexedSlices) passes as such, because a dense one would be far larger. _ListToArray and
+// _ArrayToList pass tensors on as IdentityN does, and only give them under another signature.
 //
 // CheckNumerics and CheckNumericsV2 pass their input on too, and fail where it holds an infinity or
 // a NaN. They are stateful, so that the optimizer keeps the check. The kernels are in
@@ -88,6 +89,25 @@ const leat_op_row_t leat_identity_ops[] = {
      .shape = identity_n_shape,
      .gradient = identity_n_gradient,
      .doc = "The inputs, each in its place."},
+    {.name = "_ListToArray",
+     .inputs = "input: Tin",
+     .outputs = "output: N * T",
+     .attrs = "Tin: list(type) >= 1; T: type; N: int >= 1",
+     .shape = identity_n_shape,
+     .doc = "The tensors of a list of types as an array of one type."},
+    {.name = "_ArrayToList",
+     .inputs = "input: N * T",
+     .outputs = "output: out_types",
+     .attrs = "T: type; N: int >= 1; out_types: list(type) >= 1",
+     .shape = identity_n_shape,
+     .doc = "The tensors of an array of one type as a list of types."},
+    {.name = "_EagerConst",
+     .inputs = "input: T",
+     .outputs = "output: T",
+     .attrs = "T: type",
+     .flags = LEAT_OP_PASS_THROUGH,
+     .shape = leat_shape_unchanged,
+     .doc = "The input, which eager execution made a constant of a function."},
     {.name = "StopGradient",
      .inputs = "input: T",
      .outputs = "output: T",

@@ -115,6 +115,16 @@ static const listing_t kAtOnce[] = {
     {"VariableShape", "out_type: int32, int64", "input; output"},
     {"VariableV2", NULL, NULL},
     {"Const", "dtype: int32, string, resource", "output"},
+    {"HostConst", NULL, "output"},
+    {"_ArrayToList", "T: half, float, double", NULL},
+    {"_ArrayToList", T_INT32, "input; output"},
+    {"_EagerConst", T_ANY, NULL},
+    {"_EagerConst", T_HOST, "input; output"},
+    {"_HostCast", NULL, "x; y"},
+    {"_ListToArray", "T: half, float, double", NULL},
+    {"_ListToArray", T_INT32, "input; output"},
+    {"_ReadVariablesOp", NULL, "resources"},
+    {"_VarHandlesOp", NULL, "resources"},
 };
 
 // ---- Rows and their CPU twins -------------------------------------------------------------------

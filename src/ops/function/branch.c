@@ -1,7 +1,7 @@
-// If and Case, which call one function of several. When the master compiles a graph it lowers such
-// a call where it can: the bodies of all branches are put into the graph, and control flow (section
-// 4.4) runs only one of them. Every argument goes through a Switch to the branch that is taken, and
-// a Merge takes what comes back:
+// If and Case, which call one function of several; _If is If in nodes that TensorFlow makes itself.
+// When the master compiles a graph it lowers such a call where it can: the bodies of all branches
+// are put into the graph, and control flow (section 4.4) runs only one of them. Every argument goes
+// through a Switch to the branch that is taken, and a Merge takes what comes back:
 //
 //   argument ─▶ Switch ─▶ body of one branch ─┐
 //                  └────▶ body of another ────┴▶ Merge ─▶ output
@@ -12,6 +12,9 @@
 // arguments wait for the pivot by control edges, since they would otherwise run in every case.
 // Calls that are not lowered run as kernels (branch_cpu.c). The lowering is called through the op's
 // row.
+//
+// TensorFlow's own lowering of Case sends each argument through a _SwitchN, which has an output for
+// each branch. Such a node becomes as many Switches, so that nobody but this file knows it.
 #include "graph/function/lowering.h"
 #include "graph/inference/inference.h"
 #include "ops/function/branching.h"
@@ -144,6 +147,14 @@ static leat_output_t is_branch(leat_builder_t* builder, leat_output_t index, int
   return leat_build_binary(builder, "LogicalOr", below, above);
 }
 
+// The builder for the tests of an index: their constants have no inputs, so they wait for the gate.
+static leat_builder_t build_gated(const leat_lowering_t* l) {
+  leat_builder_t gated = l->builder;
+  gated.control_inputs = &l->gate;
+  gated.control_count = l->gate >= 0;
+  return gated;
+}
+
 // Lowers a Case. Each branch gets a predicate of its own, whether the index selects it, and its
 // arguments go through Switches by that.
 static leat_status_t lower_case(leat_lowering_t* l) {
@@ -155,9 +166,7 @@ static leat_status_t lower_case(leat_lowering_t* l) {
   LEAT_RETURN_IF_ERROR(prepare(&b));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena_of(&b), list->count + 1, &functions));
   leat_builder_t* builder = &l->builder;
-  leat_builder_t gated = *builder;  // the test's constants have no inputs: they wait for the gate
-  gated.control_inputs = &l->gate;
-  gated.control_count = l->gate >= 0;
+  leat_builder_t gated = build_gated(l);
   for (int k = 0; k < b.count; ++k) {
     functions[k] = &list->functions[k];
     leat_output_t predicate = is_branch(&gated, l->inputs[0], k, b.count);
@@ -167,6 +176,29 @@ static leat_status_t lower_case(leat_lowering_t* l) {
   call_branches(&b, functions);
   LEAT_RETURN_IF_ERROR(builder->status);
   return merge(&b);
+}
+
+// Lowers a _SwitchN: the data goes through a Switch for each output, by whether the index selects
+// it. An index out of range selects the last output, as in TensorFlow.
+static leat_status_t lower_switch_n(leat_lowering_t* l) {
+  leat_builder_t* builder = &l->builder;
+  leat_builder_t gated = build_gated(l);
+  const int count = l->node->output_count;
+  for (int k = 0; k < count; ++k) {
+    leat_output_t selects = is_branch(&gated, l->inputs[1], k, count);
+    if (!builder->status) builder->status = gated.status;
+    leat_output_t parted = leat_build_binary(builder, "Switch", l->inputs[0], selects);
+    l->outputs[k] = (leat_output_t){parted.node, 1};
+  }
+  return builder->status;
+}
+
+static leat_status_t switch_n_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  for (int k = 0; k < c->node->output_count; ++k) {
+    leat_inference_set_output(c, k, leat_inference_input(c, 0));
+  }
+  return leat_ok_status();
 }
 
 // The attribute says what is known of the outputs.
@@ -214,6 +246,15 @@ const leat_op_row_t leat_branch_ops[] = {
      .shape = leat_shape_from_output_shapes,
      .lower = lower_if,
      .doc = "If of functions without effects."},
+    {.name = "_If",
+     .inputs = "cond: Tcond; input: Tin",
+     .outputs = "output: Tout",
+     .attrs = "Tcond: type; Tin: list(type) >= 1; Tout: list(type) >= 1; then_branch: func; "
+              "else_branch: func",
+     .flags = LEAT_OP_STATEFUL | BRANCHES,
+     .shape = leat_shape_unknown,
+     .lower = lower_if,
+     .doc = "If, in nodes that TensorFlow makes itself."},
     {.name = "Case",
      .inputs = "branch_index: int32; input: Tin",
      .outputs = "output: Tout",
@@ -230,6 +271,14 @@ const leat_op_row_t leat_branch_ops[] = {
      .shape = leat_shape_from_output_shapes,
      .lower = lower_case,
      .doc = "Case of functions without effects."},
+    {.name = "_SwitchN",
+     .inputs = "data: T; output_index: int32",
+     .outputs = "outputs: num_outs * T",
+     .attrs = "num_outs: int >= 1; T: type",
+     .flags = BRANCHES | LEAT_OP_STANDS_FOR_FLOW,
+     .shape = switch_n_shape,
+     .lower = lower_switch_n,
+     .doc = "Hands its data to the output that an index numbers; the others are dead."},
     {.name = "ToBool",
      .inputs = "input: T",
      .outputs = "output: bool",

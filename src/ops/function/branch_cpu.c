@@ -101,6 +101,11 @@ static void case__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   leat_call_with_inputs(c, &state->items[branch], 1, done);
 }
 
+// Only for who asks which ops have kernels: in a graph the node is always lowered.
+static leat_status_t switch_n__cpu(leat_kernel_context_t* c) {
+  return leat_kernel_error(c, LEAT_INTERNAL, "control flow is run alone, must be run in a graph");
+}
+
 static leat_status_t to_bool__cpu(leat_kernel_context_t* c) {
   bool value;
   LEAT_RETURN_IF_ERROR(leat_condition_value(c, leat_kernel_input(c, 0), &value));
@@ -121,8 +126,10 @@ static leat_status_t to_bool__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_branch_kernels_cpu[] = {
     BRANCH("If", if_create, if__cpu),
     BRANCH("StatelessIf", if_create, if__cpu),
+    BRANCH("_If", if_create, if__cpu),
     BRANCH("Case", case_create, case__cpu),
     BRANCH("StatelessCase", case_create, case__cpu),
+    {.op = "_SwitchN", .device_type = "CPU", .compute = switch_n__cpu},
     {.op = "ToBool", .device_type = "CPU", .compute = to_bool__cpu},
     LEAT_KERNEL_ROWS_END,
 };

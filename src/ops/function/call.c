@@ -1,7 +1,8 @@
 // The ops that call one function: PartitionedCall, RemoteCall and SymbolicGradient; and _Arg and
 // _Retval, the ends of a function's body. A lowered call is replaced by the body, or by the body of
 // the function's gradient. Where a body runs, the executor fills _Arg from the feeds or from the
-// caller's arguments, and _Retval marks what the caller gets.
+// caller's arguments, and _Retval marks what the caller gets. TensorFlow has _DeviceArg and
+// _DeviceRetval for integers that stay in a device's memory.
 #include "graph/function/lowering.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
@@ -75,5 +76,9 @@ const leat_op_row_t leat_call_ops[] = {
      .flags = LEAT_OP_STATEFUL | LEAT_OP_RETURN_VALUE,
      .shape = leat_shape_none,
      .doc = "A value that a function returns."},
+    {.name = "_DeviceArg", .alias_of = "_Arg", .doc = "_Arg of a value in a device's memory."},
+    {.name = "_DeviceRetval",
+     .alias_of = "_Retval",
+     .doc = "_Retval of a value in a device's memory."},
     LEAT_OP_ROWS_END,
 };

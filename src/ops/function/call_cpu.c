@@ -8,8 +8,9 @@
 // the returns until they become outputs. Other kernels of this folder call functions through
 // leat_call_with_inputs.
 //
-// _Arg and _Retval have rows so that they can be placed. The executor handles these nodes itself,
-// so their kernel runs only where a graph holds such a node by mistake, which is an error.
+// _Arg, _Retval and their device forms have rows so that they can be placed. The executor handles
+// these nodes itself, so their kernel runs only where a graph holds such a node by mistake, which
+// is an error.
 #include "device/device_name.h"
 #include "ops/function/function_call_cpu.h"
 #include "ops/kernel_rows.h"
@@ -146,5 +147,7 @@ const leat_kernel_row_t leat_call_kernels_cpu[] = {
     CALL("SymbolicGradient", gradient__cpu),
     {.op = "_Arg", .device_type = "CPU", .compute = outside_function__cpu},
     {.op = "_Retval", .device_type = "CPU", .compute = outside_function__cpu},
+    {.op = "_DeviceArg", .device_type = "CPU", .compute = outside_function__cpu},
+    {.op = "_DeviceRetval", .device_type = "CPU", .compute = outside_function__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -255,6 +255,7 @@ static void for__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
 const leat_kernel_row_t leat_loop_kernels_cpu[] = {
     WHILE("While"),
     WHILE("StatelessWhile"),
+    WHILE("_While"),
     {.op = "For",
      .device_type = "CPU",
      .create = for_create,

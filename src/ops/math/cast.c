@@ -78,6 +78,7 @@ const leat_op_row_t leat_cast_ops[] = {
      .identities = LEAT_IDENTITY_SAME_TYPE,
      .flags = LEAT_OP_CHEAP,
      .doc = "x in the type DstT. Truncate rounds floats toward 0 instead of to nearest."},
+    {.name = "_HostCast", .alias_of = "Cast", .doc = "Cast of tensors that lie with the host."},
     {.name = "Bitcast",
      .inputs = "input: T",
      .outputs = "output: type",

@@ -228,6 +228,8 @@ static leat_status_t bitcast__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_cast_kernels_cpu[] = {
     LEAT_CPU_KERNEL("Cast", NULL, leat_elementwise_t, create_cast, cast__cpu,
                     .access = LEAT_ACCESS_SAME),
+    // Not a part of fused nodes, whose steps are ops with rows of their own.
+    LEAT_CPU_KERNEL("_HostCast", NULL, leat_elementwise_t, create_cast, cast__cpu),
     {.op = "Bitcast", .device_type = "CPU", .compute = bitcast__cpu},
     LEAT_KERNEL_ROWS_END,
 };

@@ -1,4 +1,5 @@
-// Definitions of FusedBatchNorm in its three versions, and of their gradients.
+// Definitions of FusedBatchNorm in its three versions, of their gradients, and of
+// _FusedBatchNormEx, the third version with what follows it.
 //
 //   x [batch, height, width, channels] (or NCHW), scale, offset, mean, variance [channels]
 //     -> y as x, batch_mean, batch_variance, reserve_space_1, reserve_space_2 [channels]
@@ -57,6 +58,19 @@ static leat_status_t batch_norm_shape(leat_inference_t* c) {
   leat_inference_set_output(c, 0, y);
   for (int i = 1; i < 5; ++i) leat_inference_set_output(c, i, vector);
   return leat_ok_status();
+}
+
+// TensorFlow takes only channels that fill the vectors of the GPU's kernel.
+static leat_status_t extended_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(batch_norm_shape(c));
+  leat_partial_shape_t x;
+  LEAT_RETURN_IF_ERROR(read_input(c, 0, &x));
+  const bool first = starts_with_channels(leat_node_attr_string(c->node, "data_format"));
+  const int64_t channels = x.dims[first ? 1 : x.rank - 1];
+  if (channels == LEAT_DIM_UNKNOWN || channels % 4 == 0) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "_FusedBatchNormEx channel dimension must be divisible by 4, is %lld",
+                          (long long)channels);
 }
 
 // Outputs 3 and 4 are placeholders and always empty, as in TensorFlow.
@@ -330,6 +344,16 @@ const leat_op_row_t leat_batch_norm_ops[] = {
                 "reserve_space_3: U",
                 "T: {half, bfloat16, float}; U: {bfloat16, float}; " FORWARD(ANY), batch_norm_shape,
                 v3_gradient, "FusedBatchNormV2, also of three spatial dimensions."),
+    LEAT_OP_ROW("_FusedBatchNormEx",
+                "x: T; scale: U; offset: U; mean: U; variance: U; side_input: num_side_inputs * T",
+                "y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U; "
+                "reserve_space_3: U",
+                "T: {half, float, bfloat16}; U: {float}; epsilon: float = 1e-04; "
+                "exponential_avg_factor: float = 1.0; num_side_inputs: int >= 0 = 0; "
+                "activation_mode: string = 'Identity'; " FLAT "; is_training: bool = true",
+                extended_shape, NULL,
+                "FusedBatchNormV3, a sum with a tensor and a Relu, which TensorFlow's remapper "
+                "puts in their place."),
     LEAT_OP_ROW("FusedBatchNormGradV3",
                 "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; "
                 "reserve_space_3: U",

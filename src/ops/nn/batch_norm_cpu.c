@@ -1,5 +1,5 @@
-// CPU kernels of FusedBatchNorm and its gradient, in all three versions. For each channel, over the
-// N positions of the batch and the image:
+// CPU kernels of FusedBatchNorm and its gradient, in all three versions, and of _FusedBatchNormEx.
+// For each channel, over the N positions of the batch and the image:
 //
 //   forward   y = (x - mean) scale / sqrt(variance + epsilon) + offset
 //   backward  r = 1 / sqrt(variance + epsilon)
@@ -15,6 +15,10 @@
 // twice, once for the mean and once for the squares of the differences from it, costs a pass more
 // than summing x and x^2 together, but does not cancel where the mean is large.
 //
+// _FusedBatchNormEx gives max(y + side input, 0) instead of y, or max(y, 0) without a side input,
+// computed in float. TensorFlow's CPU kernel leaves out the side input, which its remapper uses for
+// GPUs only; graphs that were optimised there run here.
+//
 // Sums run over blocks of rows whose number does not depend on the number of threads, so that
 // results do not either (batch_norm_steps.inc).
 #include "ops/nn/batch_norm_cpu.h"
@@ -24,7 +28,9 @@
 
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
+#include "ops/math/elementwise_loops_cpu.h"
 #include "ops/nn/channels_cpu.h"
+#include "ops/nn/relu_cpu.h"
 
 #define BLOCKS 64  // the largest number of blocks of rows that are summed separately
 
@@ -36,6 +42,8 @@ typedef struct leat_batch_norm_s {
   float epsilon, average_factor;
   bool channels_first, is_training;
   bool has_reserve;  // version 3 has a sixth output, which only GPUs use
+  bool activates;    // a Relu follows
+  bool has_side;     // input 5 is added before that
 } leat_batch_norm_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, leat_batch_norm_t* norm) {
@@ -52,6 +60,26 @@ static leat_status_t create_forward(leat_kernel_creation_t* c, void* state) {
   leat_batch_norm_t* norm = state;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_float(c, "exponential_avg_factor", &norm->average_factor));
   return create(c, norm);
+}
+// Side inputs and activations are those that TensorFlow's kernels have on any device.
+static leat_status_t create_extended(leat_kernel_creation_t* c, void* state) {
+  leat_batch_norm_t* norm = state;
+  leat_string_view_t activation;
+  int64_t sides;
+  LEAT_RETURN_IF_ERROR(create_forward(c, norm));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "activation_mode", &activation));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "num_side_inputs", &sides));
+  norm->activates = leat_string_view_equals(activation, "Relu");
+  norm->has_side = sides > 0;
+  if (!norm->activates && !leat_string_view_equals(activation, "Identity")) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Unsupported activation mode: %.*s, must be Identity or Relu",
+                            LEAT_SV_ARG(activation));
+  }
+  if (sides <= norm->activates) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "attribute num_side_inputs is %lld, must be at most 1, and 0 where "
+                          "activation_mode is Identity", (long long)sides);
 }
 static leat_status_t create_gradient(leat_kernel_creation_t* c, void* state) {
   return create(c, state);
@@ -145,9 +173,35 @@ static void find_statistics(leat_kernel_context_t* c, const float* x, int64_t ro
   }
 }
 
-// |x| and |y| are float with the channels last.
+typedef struct activated_map_s {
+  batch_map_t_f32 map;
+  const float* side;  // NULL: there is none
+} activated_map_t;
+
+// Normalises rows [begin, end), adds the side input and activates, some rows at a time, so that
+// they stay in the first-level cache.
+static void activated_rows(void* data, int64_t begin, int64_t end) {
+  activated_map_t* m = data;
+  const leat_elementwise_loop_t add =
+      leat_binary_vector_loop(LEAT_BINARY_ADD, LEAT_DTYPE_FLOAT);
+  const leat_elementwise_loop_t activate =
+      LEAT_ISA_SELECT(leat_activation_loops)
+          ->items[LEAT_ACTIVATION_RELU][leat_loop_type(LEAT_DTYPE_FLOAT)];
+  const int64_t most = LEAT_MAX(4096 / m->map.n, 1);
+  for (int64_t row = begin; row < end; row += most) {
+    const int64_t last = LEAT_MIN(row + most, end), n = (last - row) * m->map.n;
+    float* y = m->map.y + row * m->map.n;
+    map_rows_f32(&m->map, row, last);
+    if (m->side) (void)add((const void* const[]){y, m->side + row * m->map.n}, y, n);
+    (void)activate((const void* const[]){y}, y, n);
+  }
+}
+
+// |x|, |side| and |y| are float with the channels last; |side| has no elements where the node has
+// no side input.
 static leat_status_t run_forward(leat_kernel_context_t* c, const outputs_t* outputs,
-                                 int64_t channels, const leat_tensor_t* x, leat_tensor_t* y) {
+                                 int64_t channels, const leat_tensor_t* x,
+                                 const leat_tensor_t* side, leat_tensor_t* y) {
   const leat_batch_norm_t* norm = leat_kernel_state(c);
   const int64_t rows = x->shape.element_count / channels;
   leat_tensor_t scratch;
@@ -165,13 +219,18 @@ static leat_status_t run_forward(leat_kernel_context_t* c, const outputs_t* outp
   for (int64_t i = 0; i < channels; ++i) {
     factor[i] = scale[i] / sqrtf(outputs->vectors[3][i] + norm->epsilon);
   }
-  batch_map_t_f32 map = {.x = x->data,
-                         .mean = outputs->vectors[2],
-                         .factor = factor,
-                         .offset = leat_kernel_input(c, 2)->data,
-                         .y = y->data,
-                         .n = channels};
-  map_f32(c, &map, rows);
+  activated_map_t job = {.map = {.x = x->data,
+                                 .mean = outputs->vectors[2],
+                                 .factor = factor,
+                                 .offset = leat_kernel_input(c, 2)->data,
+                                 .y = y->data,
+                                 .n = channels},
+                         .side = side->data};
+  if (norm->activates) {
+    leat_kernel_parallel_for(c, rows, 1.0 * (double)channels, activated_rows, &job);
+  } else {
+    map_f32(c, &job.map, rows);
+  }
   leat_tensor_release(&scratch);
   return leat_ok_status();
 }
@@ -185,7 +244,13 @@ static leat_status_t check_forward(const leat_kernel_context_t* c, int64_t* out_
   LEAT_RETURN_IF_ERROR(check_vector(c, 1, "scale", *out_channels));
   LEAT_RETURN_IF_ERROR(check_vector(c, 2, "offset", *out_channels));
   LEAT_RETURN_IF_ERROR(check_vector(c, 3, "mean", statistics));
-  return check_vector(c, 4, "variance", statistics);
+  LEAT_RETURN_IF_ERROR(check_vector(c, 4, "variance", statistics));
+  const leat_shape_t* x = &leat_kernel_input(c, 0)->shape;
+  if (!norm->has_side || leat_shape_equal(&leat_kernel_input(c, 5)->shape, x)) {
+    return leat_ok_status();
+  }
+  return leat_kernel_invalid(c, "side_input is %s, must have the shape %s of x",
+                             LEAT_SHAPE_TEXT(&leat_kernel_input(c, 5)->shape), LEAT_SHAPE_TEXT(x));
 }
 
 // A batch without elements has no mean: all statistics are NaN, as in TensorFlow.
@@ -199,15 +264,20 @@ static leat_status_t batch_norm__cpu(leat_kernel_context_t* c) {
     for (int64_t i = 0; i < 4 * channels; ++i) outputs.vectors[i / channels][i % channels] = NAN;
     return leat_ok_status();
   }
-  const bool is_transposed = ((const leat_batch_norm_t*)leat_kernel_state(c))->channels_first;
-  leat_tensor_t wide_x;
+  const leat_batch_norm_t* norm = leat_kernel_state(c);
+  const bool is_transposed = norm->channels_first;
+  leat_tensor_t wide_x = {0}, side = {0};
   leat_transposed_output_t y;
-  LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, is_transposed, x, &wide_x));
-  leat_status_t status = leat_transposed_output_begin(c, is_transposed, outputs.y, &y);
+  leat_status_t status = leat_widen_transposed(c, is_transposed, x, &wide_x);
+  if (!status && norm->has_side) {
+    status = leat_widen_transposed(c, is_transposed, leat_kernel_input(c, 5), &side);
+  }
+  if (!status) status = leat_transposed_output_begin(c, is_transposed, outputs.y, &y);
   if (!status) {
-    status = run_forward(c, &outputs, channels, &wide_x, &y.wide);
+    status = run_forward(c, &outputs, channels, &wide_x, &side, &y.wide);
     status = leat_transposed_output_end(c, &y, status);
   }
+  leat_tensor_release(&side);
   leat_tensor_release(&wide_x);
   return status;
 }
@@ -302,6 +372,7 @@ const leat_kernel_row_t leat_batch_norm_kernels_cpu[] = {
     ROW("FusedBatchNorm", "T: float", create_forward, batch_norm__cpu),
     ROW("FusedBatchNormV2", NARROW, create_forward, batch_norm__cpu),
     ROW("FusedBatchNormV3", NARROW, create_forward, batch_norm__cpu),
+    ROW("_FusedBatchNormEx", NARROW, create_extended, batch_norm__cpu),
     ROW("FusedBatchNormGrad", "T: float", create_gradient, batch_norm_grad__cpu),
     ROW("FusedBatchNormGradV2", NARROW, create_gradient, batch_norm_grad__cpu),
     ROW("FusedBatchNormGradV3", NARROW, create_gradient, batch_norm_grad__cpu),

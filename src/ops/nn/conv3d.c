@@ -1,8 +1,11 @@
-// Definitions of Conv3D with its gradients, and of Conv. conv3d_cpu.c has the kernels.
+// Definitions of Conv3D with its gradients, of Conv, and of _FusedConv3D. conv3d_cpu.c has the
+// kernels.
 //
-//   Conv3D  input [batch, planes, rows, columns, in]
-//           filter [planes, rows, columns, in / groups, out]
-//   Conv    the same in two or three dimensions, with any number of batch dimensions
+//   Conv3D        input [batch, planes, rows, columns, in]
+//                 filter [planes, rows, columns, in / groups, out]
+//   Conv          the same in two or three dimensions, with any number of batch dimensions
+//   _FusedConv3D  Conv3D and what follows it, which TensorFlow's remapper puts in the place of a
+//                 Conv3D, BiasAdd and the like, and of a Pad before them ("padding_list")
 //
 // Conv3D and the gradients with respect to its input and its filter are three ops. Each is linear
 // in its two tensors, so that the gradient of each is made of the other two (ops/nn/convolution.h).
@@ -117,6 +120,16 @@ const leat_op_row_t leat_conv3d_ops[] = {
     LEAT_CONVOLUTION_ROW(5, "Conv3D", FLOATING WINDOW FORMAT DILATIONS, conv3d_shape,
                          conv3d_gradient,
                          "Convolution of volumes with a filter [planes, rows, columns, in, out]."),
+    {.name = "_FusedConv3D",
+     .cost = LEAT_COST_CONVOLUTION,
+     .inputs = "input: T; filter: T; args: num_args * T",
+     .outputs = "output: T",
+     .attrs = "T: {bfloat16, float, half}; num_args: int >= 0" WINDOW FORMAT DILATIONS
+              "; padding_list: list(int) = []; fused_ops: list(string) = []; "
+              "epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+     .shape = conv3d_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK(0, 5), LEAT_RULE_RANK(1, 5)),
+     .doc = "Conv3D, and the ops in fused_ops on its result."},
     OLD_ROW("Conv3DBackpropInput", as_first),
     OLD_ROW("Conv3DBackpropFilter", as_second),
     LEAT_CONVOLUTION_TO_INPUT_ROW(

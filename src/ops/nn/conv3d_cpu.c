@@ -1,6 +1,7 @@
-// CPU kernels of Conv3D, of its gradients, and of Conv, over tensors [batch, planes, rows, columns,
-// channels] (or the channels second) and filters [planes, rows, columns, in / groups, out]. A
-// kernel checks its window when it is made, measures in each step, allocates its output and runs.
+// CPU kernels of Conv3D, its gradients, Conv and _FusedConv3D, over tensors [batch, planes, rows,
+// columns, channels] (or the channels second) and filters [planes, rows, columns, in / groups,
+// out]. A kernel checks its window when it is made, measures in each step, allocates its output and
+// runs.
 //
 // The convolution and its gradients are matrix products ("im2col"). At each output
 // position the filter meets taps * channels input elements; they are copied side by side into a row
@@ -17,9 +18,10 @@
 //   to filter  transposed patches x dy, summed over all positions: one thread goes over the tiles
 //              and the threads meet within each product
 //
-// Groups are separate products over slices of the channels. How threads split the work does not
-// change any sum's order, except what the matrix product itself does. The tensors are wide with the
-// channels last; channels_cpu.c brings them there.
+// Groups are separate products over slices of the channels. What follows a fused convolution
+// (epilogue_cpu.h) is applied to the positions of a shard when all groups of them are there. How
+// threads split the work does not change any sum's order, except what the matrix product itself
+// does. The tensors are wide with the channels last; channels_cpu.c brings them there.
 #include <string.h>
 
 #include "base/checked.h"
@@ -29,6 +31,7 @@
 #include "ops/kernel_rows.h"
 #include "ops/nn/channels_cpu.h"
 #include "ops/nn/conv2d_cpu.h"
+#include "ops/nn/epilogue_cpu.h"
 #include "ops/nn/window.h"
 
 // The sizes of one convolution; the arrays are for planes, rows, columns. |before| is the padding
@@ -106,6 +109,7 @@ typedef struct conv3d_run_s {
   // has its own memory for the patches of a tile.
   int64_t positions, tile, shard;
   size_t item_bytes;
+  const leat_row_step_t* step;  // of a fused convolution; NULL: nothing follows
   leat_thread_pool_t* pool;
 } conv3d_run_t;
 
@@ -134,14 +138,18 @@ static inline int64_t find_place(const conv3d_shape_t* s, int64_t p, int64_t tap
 static void run_shards(void* data, int64_t begin, int64_t end) {
   const conv3d_run_t* run = data;
   for (int64_t shard = begin; shard < end; ++shard) {
-    const int64_t last = LEAT_MIN((shard + 1) * run->shard, run->positions);
+    const int64_t first = shard * run->shard;
+    const int64_t last = LEAT_MIN(first + run->shard, run->positions);
     char* patches = run->patches + (size_t)(shard * run->tile * run->depth) * run->item_bytes;
     for (int64_t group = 0; group < run->shape->groups; ++group) {
-      for (int64_t p = shard * run->shard; p < last; p += run->tile) {
+      for (int64_t p = first; p < last; p += run->tile) {
         (run->item_bytes == 8 ? run_tile_f64 : run_tile_f32)(
             run, p, LEAT_MIN(p + run->tile, last), group, patches);
       }
     }
+    if (!run->step) continue;
+    char* rows = (char*)run->y + (size_t)(first * run->shape->out_channels) * run->item_bytes;
+    run->step->apply(run->step->data, rows, first, last - first, false);
   }
 }
 
@@ -201,19 +209,22 @@ static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool 
 }
 
 // Runs the convolution |shape| in |direction|, which says what the three tensors are. They are of
-// float, double, half or bfloat16, all of one type, in the window's data format. Blocks until the
-// result is there.
+// float, double, half or bfloat16, all of one type, in the window's data format. |step|, or NULL,
+// follows a forward convolution, even one that meets nothing but padding. Blocks until the result
+// is there.
 static leat_status_t conv3d_run(leat_kernel_context_t* c, const leat_window_t* window,
                                 leat_convolution_direction_t direction,
                                 const conv3d_shape_t* shape, const leat_tensor_t* first,
-                                const leat_tensor_t* second, leat_tensor_t* result) {
+                                const leat_tensor_t* second, const leat_row_step_t* step,
+                                leat_tensor_t* result) {
+  LEAT_DCHECK(!step || direction == LEAT_CONVOLUTION_FORWARD);
   if (result->shape.element_count == 0) return leat_ok_status();
-  if (first->shape.element_count == 0 || second->shape.element_count == 0) {
+  if (!step && (first->shape.element_count == 0 || second->shape.element_count == 0)) {
     leat_tensor_fill_zero(result);
     return leat_ok_status();
   }
   const bool is_transposed = window->channels_first;
-  conv3d_run_t run = {.shape = shape, .direction = direction};
+  conv3d_run_t run = {.shape = shape, .direction = direction, .step = step};
   // For each direction: which fields of the run are the first operand, the second, and the result.
   void** const places[3][3] = {{&run.x, &run.filter, &run.y},
                                {&run.filter, &run.y, &run.x},
@@ -276,7 +287,7 @@ static leat_status_t conv3d__cpu(leat_kernel_context_t* c) {
                                       leat_shape_dims(&filter->shape), &shape, sizes));
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 5, sizes, &output));
-  return conv3d_run(c, &conv->window, conv->direction, &shape, input, filter, output);
+  return conv3d_run(c, &conv->window, conv->direction, &shape, input, filter, NULL, output);
 }
 
 // Reads five sizes from input |index|: its shape if it has rank 5, else the items that it holds.
@@ -322,7 +333,7 @@ static leat_status_t conv3d_gradient__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 5, to_input ? input : filter, &output));
   return conv3d_run(c, &conv->window, conv->direction, &shape, other, leat_kernel_input(c, 2),
-                    output);
+                    NULL, output);
 }
 
 // ---- Conv ---------------------------------------------------------------------------------------
@@ -411,7 +422,7 @@ static leat_status_t run_conv(leat_kernel_context_t* c, leat_conv_t* conv,
       conv->is_flat
           ? leat_conv2d_run(&conv->flat, c, &flat, input, filter, NULL, &joined)
           : conv3d_run(c, &conv->window, LEAT_CONVOLUTION_FORWARD, &solid, input, filter,
-                       &joined);
+                       NULL, &joined);
   leat_tensor_release(&joined);
   return status;
 }
@@ -428,6 +439,65 @@ static leat_status_t conv__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(flatten(c, leat_kernel_input(c, 0), conv->batch_dims, rank, &input));
   leat_status_t status = run_conv(c, conv, &input);
   leat_tensor_release(&input);
+  return status;
+}
+
+// ---- _FusedConv3D -------------------------------------------------------------------------------
+
+// |conv| is first, so that conv3d__cpu can run where only a Pad was fused.
+typedef struct leat_fused_conv3d_s {
+  leat_conv3d_t conv;
+  bool only_pads;
+  leat_epilogue_t epilogue;
+} leat_fused_conv3d_t;
+
+static leat_status_t create_fused(leat_kernel_creation_t* c, void* state) {
+  leat_fused_conv3d_t* fused = state;
+  const leat_attr_value_t* ops;
+  int dtype;
+  LEAT_RETURN_IF_ERROR(create_forward(c, &fused->conv));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_type(c, "T", &dtype));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "fused_ops", &ops));
+  fused->only_pads = ops->count == 0 && fused->conv.window.padding == LEAT_PADDING_EXPLICIT;
+  if (fused->only_pads) return leat_ok_status();
+  return leat_epilogue_create(c, dtype, &fused->epilogue);
+}
+
+// Runs the convolution |shape| and what follows. |addend| is what Add adds, wide and with the
+// channels last, or without elements where there is no Add.
+static leat_status_t run_fused(leat_kernel_context_t* c, const conv3d_shape_t* shape,
+                               const leat_tensor_t* addend, leat_tensor_t* output) {
+  const leat_fused_conv3d_t* fused = leat_kernel_state(c);
+  leat_epilogue_run_t epilogue;
+  LEAT_RETURN_IF_ERROR(leat_epilogue_begin(
+      c, &fused->epilogue, output->shape.element_count / shape->out_channels, shape->out_channels,
+      false, addend->data, &epilogue));
+  leat_status_t status =
+      conv3d_run(c, &fused->conv.window, LEAT_CONVOLUTION_FORWARD, shape, leat_kernel_input(c, 0),
+                 leat_kernel_input(c, 1), &epilogue.step, output);
+  leat_epilogue_end(&epilogue);
+  return status;
+}
+
+static leat_status_t fused_conv3d__cpu(leat_kernel_context_t* c) {
+  const leat_fused_conv3d_t* fused = leat_kernel_state(c);
+  const leat_window_t* window = &fused->conv.window;
+  if (fused->only_pads) return conv3d__cpu(c);
+  conv3d_shape_t shape;
+  leat_tensor_t* output;
+  const leat_tensor_t* given;
+  int64_t sizes[5];
+  LEAT_RETURN_IF_ERROR(conv3d_measure(c, window, leat_shape_dims(&leat_kernel_input(c, 0)->shape),
+                                      leat_shape_dims(&leat_kernel_input(c, 1)->shape), &shape,
+                                      sizes));
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 5, sizes, &output));
+  LEAT_RETURN_IF_ERROR(leat_epilogue_addend(c, &fused->epilogue, &output->shape, &given));
+  leat_tensor_t addend = {0};
+  if (given) {
+    LEAT_RETURN_IF_ERROR(leat_widen_transposed(c, window->channels_first, given, &addend));
+  }
+  leat_status_t status = run_fused(c, &shape, &addend, output);
+  leat_tensor_release(&addend);
   return status;
 }
 
@@ -449,5 +519,7 @@ const leat_kernel_row_t leat_conv3d_kernels_cpu[] = {
      .state_bytes = sizeof(leat_conv_t),
      .compute = conv__cpu,
      .expensive = true},
+    LEAT_CPU_KERNEL("_FusedConv3D", "T: half, bfloat16, float", leat_fused_conv3d_t, create_fused,
+                    fused_conv3d__cpu, .expensive = true),
     LEAT_KERNEL_ROWS_END,
 };

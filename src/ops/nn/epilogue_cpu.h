@@ -1,6 +1,6 @@
-// The ops that _FusedMatMul, _FusedConv2D and _FusedDepthwiseConv2dNative do after their product,
-// which their attribute "fused_ops" lists, as a step over rows of the result that are still in the
-// cache (device/cpu/row_step.h):
+// The ops that _FusedMatMul, _FusedConv2D, _FusedConv3D and _FusedDepthwiseConv2dNative do after
+// their product, which their attribute "fused_ops" lists, as a step over rows of the result that
+// are still in the cache (device/cpu/row_step.h):
 //
 //   at most one of  BiasAdd (argument: bias)  FusedBatchNorm (scale, offset, mean, variance)
 //   at most one of  Add  Sub  ReverseSub (a tensor t of the result's shape: x + t, x - t, t - x)

@@ -11,21 +11,40 @@
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
-// Finds the variable's declared shape where its handle comes from a VarHandleOp, and checks that
-// the declared type is that of the node.
-static leat_status_t declared_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
-  int declared, dtype = c->node->attrs[c->node->op->dtype_attr].value.type;
-  if (!leat_inference_input_handle(c, 0, &declared, out_shape) || declared == dtype) {
+// Finds the declared shape of the variable whose handle is input |index|, where the handle comes
+// from a VarHandleOp, and checks that the declared type is |dtype|, which the node states.
+static leat_status_t shape_behind(leat_inference_t* c, int index, int dtype,
+                                  leat_partial_shape_t* out_shape) {
+  int declared;
+  if (!leat_inference_input_handle(c, index, &declared, out_shape) || declared == dtype) {
     return leat_ok_status();
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT, "dtype is %s, must be the variable's, %s",
                           leat_dtype_name(dtype), leat_dtype_name(declared));
+}
+static leat_status_t declared_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
+  return shape_behind(c, 0, c->node->attrs[c->node->op->dtype_attr].value.type, out_shape);
 }
 
 static leat_status_t read_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(declared_shape(c, &shape));
   leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t read_all_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  if (c->node->input_count != c->node->output_count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Mismatched number of arguments to ReadVariablesOp: dtypes has %d "
+                            "values, must have N, %d", c->node->output_count,
+                            c->node->input_count);
+  }
+  for (int i = 0; i < c->node->output_count; ++i) {
+    LEAT_RETURN_IF_ERROR(shape_behind(c, i, c->node->output_types[i], &shape));
+    leat_inference_set_output(c, i, shape);
+  }
   return leat_ok_status();
 }
 
@@ -71,6 +90,33 @@ static leat_status_t var_handle_shape(leat_inference_t* c) {
   return leat_shape_scalar_output(c);
 }
 
+// Each list has an item for each handle.
+static leat_status_t var_handles_shape(leat_inference_t* c) {
+  static const char* const kLists[] = {"containers", "shared_names", "dtypes", "shapes"};
+  const int count = c->node->output_count;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLists); ++i) {
+    const leat_attr_value_t* list = leat_node_attr(c->node, leat_string_view_from(kLists[i]));
+    if (!list || (int)list->count == count) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Mismatched number of %s: it has %u values, "
+                            "must have N, %d", kLists[i], list->count, count);
+  }
+  for (int i = 0; i < count; ++i) {
+    leat_inference_set_output(c, i, leat_partial_shape_scalar());
+  }
+  return leat_ok_status();
+}
+
+// Tells inference what each handle stands for.
+static leat_status_t var_handles_value(leat_inference_t* c) {
+  const leat_attr_value_t* dtypes = leat_node_attr(c->node, LEAT_SV("dtypes"));
+  const leat_attr_value_t* shapes = leat_node_attr(c->node, LEAT_SV("shapes"));
+  for (int i = 0; i < c->node->output_count; ++i) {
+    const leat_referent_t variable = {.dtype = dtypes->types[i], .shape = shapes->shapes[i]};
+    LEAT_RETURN_IF_ERROR(leat_inference_set_output_referents(c, i, &variable, 1));
+  }
+  return leat_ok_status();
+}
+
 const leat_op_row_t leat_resource_variable_ops[] = {
     {.name = "VarHandleOp",
      .outputs = "resource: resource",
@@ -88,6 +134,22 @@ const leat_op_row_t leat_resource_variable_ops[] = {
      .shape = read_shape,
      .gradient = read_gradient,
      .doc = "The value of a variable now."},
+    // TensorFlow puts these two in the place of many VarHandleOps and ReadVariableOps of a device.
+    {.name = "_VarHandlesOp",
+     .outputs = "resources: N * resource",
+     .attrs = "containers: list(string); shared_names: list(string); N: int >= 0; "
+              "dtypes: list(type); shapes: list(shape)",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = var_handles_shape,
+     .value = var_handles_value,
+     .doc = "Handles to variables."},
+    {.name = "_ReadVariablesOp",
+     .inputs = "resources: N * resource",
+     .outputs = "values: dtypes",
+     .attrs = "N: int >= 0; dtypes: list(type) >= 1",
+     .flags = LEAT_OP_STATEFUL,
+     .shape = read_all_shape,
+     .doc = "The values of variables now."},
     {.name = "AssignVariableOp",
      .inputs = "resource: resource; value: dtype",
      .attrs = "dtype: type; validate_shape: bool = false",

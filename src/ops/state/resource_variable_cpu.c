@@ -22,17 +22,21 @@ typedef struct handle_s {
   leat_tensor_t tensor;  // a scalar that the outputs of all steps share
 } handle_t;
 
-static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
-  handle_t* handle = state;
-  leat_string_view_t container, name;
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
+static leat_status_t make_handle(const leat_kernel_creation_t* c, leat_string_view_t container,
+                                 leat_string_view_t name, leat_tensor_t* out_tensor) {
   if (container.size == 0) container = leat_resource_manager_default(c->resources);
   leat_shape_t scalar = leat_shape_scalar();
   LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_RESOURCE,
-                                            &scalar, &handle->tensor));
+                                            &scalar, out_tensor));
   return leat_resource_handle_create(c->kernel->device->name, container, name, LEAT_SV("Var"),
-                                     leat_tensor_data(&handle->tensor, leat_resource_handle_t*));
+                                     leat_tensor_data(out_tensor, leat_resource_handle_t*));
+}
+
+static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
+  leat_string_view_t container, name;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
+  return make_handle(c, container, name, &((handle_t*)state)->tensor);
 }
 
 static void handle_destroy(void* state) { leat_tensor_release(&((handle_t*)state)->tensor); }
@@ -43,12 +47,52 @@ static leat_status_t var_handle__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+typedef struct handles_s {
+  leat_allocator_t* allocator;
+  leat_tensor_t* tensors;  // [count]
+  int count;
+} handles_t;
+
+static leat_status_t handles_create(leat_kernel_creation_t* c, void* state) {
+  handles_t* handles = state;
+  const leat_attr_value_t *containers, *names;
+  const int count = c->kernel->output_count;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "containers", &containers));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "shared_names", &names));
+  if ((int)containers->count != count || (int)names->count != count) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "containers has %u values and shared_names %u, "
+                            "must have N, %d", containers->count, names->count, count);
+  }
+  handles->allocator = c->allocator;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, (size_t)count + 1, &handles->tensors));
+  handles->count = count;
+  for (int i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        make_handle(c, containers->strings[i], names->strings[i], &handles->tensors[i]));
+  }
+  return leat_ok_status();
+}
+
+static void handles_destroy(void* state) {
+  handles_t* handles = state;
+  for (int i = 0; i < handles->count; ++i) leat_tensor_release(&handles->tensors[i]);
+  if (handles->allocator) leat_allocator_free(handles->allocator, handles->tensors);
+}
+
+static leat_status_t var_handles__cpu(leat_kernel_context_t* c) {
+  const handles_t* handles = leat_kernel_state(c);
+  for (int i = 0; i < handles->count; ++i) {
+    leat_kernel_set_output(c, i, leat_tensor_share(&handles->tensors[i]));
+  }
+  return leat_ok_status();
+}
+
 // ---- Reading ------------------------------------------------------------------------------------
 
-// Makes the error of a read that finds no cell, or a cell without a value. The message is
-// TensorFlow's.
-static leat_status_t no_value(leat_kernel_context_t* c) {
-  const leat_tensor_t* tensor = leat_kernel_input(c, 0);
+// Makes the error of a read that finds no cell behind input |index|, or a cell without a value. The
+// message is TensorFlow's.
+static leat_status_t no_value(leat_kernel_context_t* c, int index) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, index);
   const leat_resource_handle_t* handle = NULL;
   if (tensor->shape.element_count) handle = *leat_tensor_data(tensor, leat_resource_handle_t*);
   leat_string_view_t name = handle ? handle->name : LEAT_SV("");
@@ -63,28 +107,41 @@ static leat_status_t find_cell(leat_kernel_context_t* c, leat_cell_t** out_cell)
   return leat_cell_of_handle(c->services->resources, leat_kernel_input(c, 0), out_cell);
 }
 
-// To somebody who reads, a variable that is not there and one without a value are the same: both
-// give FAILED_PRECONDITION.
-static leat_status_t read_variable__cpu(leat_kernel_context_t* c) {
+// Sets output |index| to the value of the variable that the input at its place names. To somebody
+// who reads, a variable that is not there and one without a value are the same: both give
+// FAILED_PRECONDITION.
+static leat_status_t read_value(leat_kernel_context_t* c, int index) {
   leat_cell_t* cell;
-  leat_status_t status = find_cell(c, &cell);
+  leat_status_t status =
+      leat_cell_of_handle(c->services->resources, leat_kernel_input(c, index), &cell);
   if (leat_status_code(status) == LEAT_NOT_FOUND) {
     leat_status_free(status);
-    return no_value(c);
+    return no_value(c, index);
   }
   LEAT_RETURN_IF_ERROR(status);
   leat_tensor_t value;
   bool initialized = leat_cell_read(cell, &value);
   leat_cell_release(cell);
-  if (!initialized) return no_value(c);
-  int wanted = c->kernel->output_types[0];
+  if (!initialized) return no_value(c, index);
+  int wanted = c->kernel->output_types[index];
   if (value.dtype != wanted) {
     int dtype = value.dtype;
     leat_tensor_release(&value);
     return leat_kernel_invalid(c, "dtype is %s, must be the variable's, %s",
                                leat_dtype_name(wanted), leat_dtype_name(dtype));
   }
-  leat_kernel_set_output(c, 0, value);
+  leat_kernel_set_output(c, index, value);
+  return leat_ok_status();
+}
+
+static leat_status_t read_variable__cpu(leat_kernel_context_t* c) { return read_value(c, 0); }
+
+static leat_status_t read_variables__cpu(leat_kernel_context_t* c) {
+  if (c->kernel->output_count != c->kernel->input_count) {
+    return leat_kernel_invalid(c, "dtypes has %d values, must have N, %d",
+                               c->kernel->output_count, c->kernel->input_count);
+  }
+  for (int i = 0; i < c->kernel->output_count; ++i) LEAT_RETURN_IF_ERROR(read_value(c, i));
   return leat_ok_status();
 }
 
@@ -113,7 +170,7 @@ static leat_status_t variable_shape__cpu(leat_kernel_context_t* c) {
   leat_tensor_t value;
   bool initialized = leat_cell_read(cell, &value);
   leat_cell_release(cell);
-  if (!initialized) return no_value(c);
+  if (!initialized) return no_value(c, 0);
   leat_shape_t vector = leat_shape_vector(value.shape.rank);
   leat_tensor_t* output;
   leat_status_t status = leat_kernel_allocate_output(c, 0, &vector, &output);
@@ -213,7 +270,7 @@ static leat_status_t add(leat_kernel_context_t* c, int sign) {
   leat_cell_t* cell;
   LEAT_RETURN_IF_ERROR(find_cell(c, &cell));
   leat_mutex_lock(&cell->mutex);
-  leat_status_t status = cell->tensor.dtype ? leat_update_add(c, cell, 1, sign) : no_value(c);
+  leat_status_t status = cell->tensor.dtype ? leat_update_add(c, cell, 1, sign) : no_value(c, 0);
   leat_mutex_unlock(&cell->mutex);
   leat_cell_release(cell);
   return status;
@@ -274,6 +331,13 @@ const leat_kernel_row_t leat_resource_variable_kernels_cpu[] = {
      .state_bytes = sizeof(handle_t),
      .compute = var_handle__cpu},
     {.op = "ReadVariableOp", .device_type = "CPU", .compute = read_variable__cpu},
+    {.op = "_VarHandlesOp",
+     .device_type = "CPU",
+     .create = handles_create,
+     .destroy = handles_destroy,
+     .state_bytes = sizeof(handles_t),
+     .compute = var_handles__cpu},
+    {.op = "_ReadVariablesOp", .device_type = "CPU", .compute = read_variables__cpu},
     {.op = "AssignVariableOp",
      .device_type = "CPU",
      .create = assign_create,

@@ -7,7 +7,8 @@
 // The hash functions (base/fingerprint.h) are those of TensorFlow, since the rows of a trained
 // table belong to hashes. "Fast" is its 64-bit fingerprint. "Strong" is a hash under a secret key,
 // so that nobody can choose texts that collide. The op without an adjective uses its older
-// fingerprint.
+// fingerprint. _TensorToHashBucketFast, which TensorFlow puts in the place of an AsString and a
+// "Fast", takes integers and hashes their decimal digits.
 #include <string.h>
 
 #include "base/fingerprint.h"
@@ -66,6 +67,50 @@ static leat_status_t find_buckets(leat_kernel_context_t* c, hash_fn_t hash) {
 static leat_status_t fast__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_fast); }
 static leat_status_t strong__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_strong); }
 static leat_status_t old__cpu(leat_kernel_context_t* c) { return find_buckets(c, hash_old); }
+
+// Writes |number|, with a sign if |is_negative|, in decimal digits to the end of |buffer|.
+static leat_string_view_t print_decimal(uint64_t number, bool is_negative, char buffer[21]) {
+  char* at = buffer + 21;
+  if (is_negative) number = 0 - number;
+  do {
+    *--at = (char)('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  if (is_negative) *--at = '-';
+  return leat_string_view_make(at, (size_t)(buffer + 21 - at));
+}
+
+// The elements of an integer tensor, widened; those below 0 keep their bits.
+static uint64_t integer_at(const leat_tensor_t* tensor, int64_t i) {
+  switch (tensor->dtype) {
+#define INTEGER(NAME, type) \
+  case LEAT_DTYPE_##NAME: return (uint64_t)leat_tensor_data(tensor, const type)[i]
+    INTEGER(INT8, int8_t);
+    INTEGER(UINT8, uint8_t);
+    INTEGER(INT16, int16_t);
+    INTEGER(UINT16, uint16_t);
+    INTEGER(INT32, int32_t);
+    INTEGER(UINT32, uint32_t);
+    default: return leat_tensor_data(tensor, const uint64_t)[i];
+#undef INTEGER
+  }
+}
+
+static leat_status_t integer__cpu(leat_kernel_context_t* c) {
+  const buckets_t* buckets = leat_kernel_state(c);
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const bool is_signed = leat_dtype_in(input->dtype, LEAT_DTYPES_SIGNED);
+  leat_tensor_t* output;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &input->shape, &output));
+  for (int64_t i = 0; i < input->shape.element_count; ++i) {
+    char buffer[21];
+    const uint64_t number = integer_at(input, i);
+    const leat_string_view_t text =
+        print_decimal(number, is_signed && number > INT64_MAX, buffer);
+    leat_tensor_data(output, int64_t)[i] = (int64_t)(hash_fast(buckets, text) % buckets->count);
+  }
+  return leat_ok_status();
+}
 
 // ---- Fingerprints of rows -----------------------------------------------------------------------
 
@@ -127,6 +172,7 @@ static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
   return fill_fingerprints(data, rows, output->data);
 }
 
+#define INTEGERS "T: int8, uint8, int16, uint16, int32, uint32, int64, uint64"
 #define BUCKETS(op_name, create_fn, compute_fn)                    \
   LEAT_CPU_KERNEL(op_name, NULL, buckets_t, create_fn, compute_fn)
 
@@ -134,6 +180,7 @@ const leat_kernel_row_t leat_hash_kernels_cpu[] = {
     BUCKETS("StringToHashBucketFast", buckets_create, fast__cpu),
     BUCKETS("StringToHashBucketStrong", keyed_create, strong__cpu),
     BUCKETS("StringToHashBucket", buckets_create, old__cpu),
+    LEAT_CPU_KERNEL("_TensorToHashBucketFast", INTEGERS, buckets_t, buckets_create, integer__cpu),
     {.op = "Fingerprint", .device_type = "CPU", .compute = fingerprint__cpu},
     LEAT_KERNEL_ROWS_END,
 };
