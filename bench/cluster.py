@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
-[--ucx]
+[--ucx | --hosts]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
 client's own time is therefore in every row, and makes the ratios smaller than those of the servers.
 Rounds of the two alternate, so that a disturbance of the machine meets both. Shown are the minimum
 and the median over all rounds; the ratio is TensorFlow's median over Leat's. With --ucx a cluster
-of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. Steps fetch
-nothing: what is measured is the cluster's work and not the way of a value into Python.
+of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. With --hosts
+both are Leat's with four workers: two on each of two hosts, whose reductions go by hosts, and each
+on one of its own, whose reductions go around a ring; all are on this machine, so that the network
+between hosts, which the first way spares, costs the two alike. Steps fetch nothing: what is
+measured is the cluster's work and not the way of a value into Python.
 """
 import argparse
 import os
@@ -27,6 +30,7 @@ import oracle_venv  # noqa: E402
 os.environ.setdefault('LEAT_BUILD_DIR', os.path.join(ROOT, 'build'))
 os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
 PS, WORKER0, WORKER1 = '/job:ps/task:0', '/job:worker/task:0', '/job:worker/task:1'
+HOSTS = 'aabb', 'abcd'  # of the workers, with --hosts
 MASTER = 'worker/0'
 HOPS, LARGE, TABLE, GATHERED = 20, 25_000_000, (1_000_000, 128), 32
 REDUCED = (('4 kB', 1_000, 50, 'us'), ('64 kB', 16_000, 50, 'us'), ('8 MB', 2_000_000, 5, 'ms'),
@@ -40,7 +44,7 @@ tf.train.Server({'ps': [sys.argv[1]]}, job_name='ps', task_index=0).join()
 
 
 # ---- what the steps do ---------------------------------------------------------------------------
-def build_steps(tf):
+def build_steps(tf, workers):
   """-> graph, op that initializes, {row: (op, how many steps a round, unit)}"""
   from tensorflow.python.ops import collective_ops
   with tf.Graph().as_default() as graph:
@@ -71,11 +75,11 @@ def build_steps(tf):
       steps['%d rows of a table' % GATHERED] = ([tf.reduce_sum(rows).op], 50, 'us')
     for key, (size, count, times, unit) in enumerate(REDUCED):
       summed = []
-      for device in (WORKER0, WORKER1):
-        with tf.device(device):
+      for worker in range(workers):
+        with tf.device('/job:worker/task:%d' % worker):
           summand = tf.Variable(tf.ones([count]), use_resource=True)
-          summed.append(collective_ops.all_reduce(summand, 2, 1, key).op)
-      steps['all-reduce %s, 2 workers' % size] = (summed, times, unit)
+          summed.append(collective_ops.all_reduce(summand, workers, 1, key).op)
+      steps['all-reduce %s, %d workers' % (size, workers)] = (summed, times, unit)
     return graph, tf.global_variables_initializer(), steps
 
 
@@ -145,7 +149,7 @@ def measure_servers(options):
 # ---- rounds --------------------------------------------------------------------------------------
 def measure_steps(tf, clusters, options):
   """Yields row, ([Leat's seconds], [TensorFlow's]), unit."""
-  graph, init, steps = build_steps(tf)
+  graph, init, steps = build_steps(tf, len(HOSTS[0]) if options.hosts else 2)
   sessions = [cluster.session(MASTER, graph) for cluster in clusters]
   for session in sessions:
     session.run(init)
@@ -185,8 +189,11 @@ def main():
   parser.add_argument('--rows', default='.', help='regular expression of rows')
   parser.add_argument('--rounds', type=int, default=5)
   parser.add_argument('--quick', action='store_true', help='fewer steps a round')
-  parser.add_argument('--ucx', action='store_true',
-                      help='values by UCX beside values by gRPC, both of Leat')
+  way = parser.add_mutually_exclusive_group()
+  way.add_argument('--ucx', action='store_true',
+                   help='values by UCX beside values by gRPC, both of Leat')
+  way.add_argument('--hosts', action='store_true',
+                   help='reductions of four workers by hosts beside those around a ring')
   options = parser.parse_args()
   python = oracle_venv.python()
   if os.path.realpath(sys.prefix) != os.path.realpath(oracle_venv.folder()):
@@ -196,18 +203,24 @@ def main():
   tf.disable_eager_execution()
   config = tf.ConfigProto()
   config.experimental.collective_group_leader = '/job:worker/replica:0/task:0'
-  clusters = [Cluster({'ps': p, 'worker': p * 2}, config) for p in ('UL' if options.ucx else 'LT')]
+  if options.hosts:
+    names = 'by hosts min, median', 'around a ring'
+    clusters = [Cluster({'ps': 'L', 'worker': 'L' * len(h)}, config, {'worker': h}) for h in HOSTS]
+  else:
+    names = ('by UCX min, median', 'by gRPC') if options.ucx else ('Leat min, median', 'TensorFlow')
+    clusters = [Cluster({'ps': p, 'worker': p * 2}, config)
+                for p in ('UL' if options.ucx else 'LT')]
   try:
     for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
       cluster.start()
-    names = ('by UCX min, median', 'by gRPC') if options.ucx else ('Leat min, median', 'TensorFlow')
     print('%-41s%20s%20s%8s' % ('', *names, 'ratio'))
     for row in measure_steps(tf, clusters, options):
       show(*row)
   finally:
     for cluster in clusters:
       cluster.stop()
-  if not options.ucx and re.search(options.rows, 'server start to port, memory of an idle server'):
+  if names[1] == 'TensorFlow' and re.search(options.rows,
+                                            'server start to port, memory of an idle server'):
     for row, (*values, unit) in measure_servers(options).items():
       show(row, values, unit)
   sys.stdout.flush()

@@ -3,7 +3,7 @@
 // or channel needs it; a static program cannot open one, so here the module is linked in, and the
 // library is told so before the command runs. The other modules (oneDNN, zlib, formats of images)
 // are absent: what needs them says so or has a portable kernel. The build renames the program's own
-// main to leat_main; docs/decisions/0037 has the sizes.
+// main to leat_main; docs/decisions/0040 has the sizes.
 #include "cluster/rpc_module.h"
 
 int leat_main(int argc, char** argv);

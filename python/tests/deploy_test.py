@@ -115,7 +115,7 @@ class ImageTest(unittest.TestCase):
       self.skipTest('SKIP there is no bin/leat_image (ninja leat_image), or this is not root')
     with open(os.path.join(ROOT, 'deploy', 'image', 'Dockerfile'), encoding='utf-8') as f:
       place = re.search(r'^COPY leat_image (\S+)$', f.read(), re.M).group(1)
-    self.assertLess(os.path.getsize(program), 17_000_000)
+    self.assertLessEqual(os.path.getsize(program), 15_000_000)
     with tempfile.TemporaryDirectory() as folder:
       shutil.copy(program, folder + place)
       command = ['chroot', '--userspec=65534:65534', folder, place]

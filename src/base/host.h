@@ -10,6 +10,11 @@
 // Its name, NUL-terminated, cut off at |size| (> 0); "localhost" when it has none.
 void leat_host_name(char* buffer, size_t size);
 
+// Names the machine and its run, NUL-terminated: the same for all processes on it, those of
+// containers too, and another one after it was started anew. LEAT_HOST in the environment is taken
+// instead. The host's name where the system tells no such thing.
+void leat_host_run(char* buffer, size_t size);
+
 // The number of this process.
 int64_t leat_host_process_id(void);
 // A TCP port on which nobody listens just now; another process may take it before the caller does.

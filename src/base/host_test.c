@@ -78,11 +78,30 @@ static void a_set_uid_program_does_not(void** state) {
   assert_int_equal(WEXITSTATUS(how), UNSEEN);
 }
 
+// Whoever asks, the machine's run is one line of text; a text of the user's takes its place.
+static void the_run_of_the_host_has_a_name(void** state) {
+  char run[64], again[64], chosen[8];
+  unsetenv("LEAT_HOST");
+  leat_host_run(run, sizeof run);
+  leat_host_run(again, sizeof again);
+  assert_true(strlen(run) > 0);
+  assert_null(strchr(run, '\n'));
+  assert_string_equal(run, again);
+  setenv("LEAT_HOST", "rack 1 of 2", 1);
+  leat_host_run(chosen, sizeof chosen);
+  assert_string_equal(chosen, "rack 1 ");
+  setenv("LEAT_HOST", "", 1);
+  leat_host_run(again, sizeof again);
+  assert_string_equal(run, again);
+  unsetenv("LEAT_HOST");
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && !strcmp(argv[1], "look")) return look();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_ordinary_program_sees_them),
       cmocka_unit_test(a_set_uid_program_does_not),
+      cmocka_unit_test(the_run_of_the_host_has_a_name),
   };
   return cmocka_run_group_tests(tests, test_directory_make, test_directory_remove);
 }

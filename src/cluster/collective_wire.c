@@ -9,6 +9,9 @@
 //           instance known? ──no──▶ CompleteInstance ─▶ the member starts
 #include "cluster/collective_wire.h"
 
+#include <string.h>
+
+#include "base/host.h"
 #include "cluster/rpc_message.h"
 #include "cluster/task.h"
 #include "formats/wire/decode.h"
@@ -125,9 +128,21 @@ static void ask_instance(question_t* q) {
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-// The description by which members know each other as Leat's; TensorFlow's CPUs have none. Leaders
-// of both kinds pass it on.
-static const leat_string_view_t kOwnKind = LEAT_SV("leat: reduces in pairs");
+// The description by which members know each other as Leat's, and behind it which host they are on;
+// TensorFlow's CPUs have none. Leaders of both kinds pass it on, so that all members choose alike.
+static const leat_string_view_t kOwnKind = LEAT_SV("leat: reduces in pairs and by hosts, on ");
+#define HOST_BYTES 128
+
+static leat_status_t describe_host(leat_arena_t* arena, leat_string_view_t* out_description) {
+  char host[HOST_BYTES], *text;
+  leat_host_run(host, sizeof host);
+  const size_t size = strlen(host);
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, kOwnKind.size + size, &text));
+  memcpy(text, kOwnKind.data, kOwnKind.size);
+  memcpy(text + kOwnKind.size, host, size);
+  *out_description = leat_string_view_make(text, kOwnKind.size + size);
+  return leat_ok_status();
+}
 
 static leat_status_t keep_members(known_group_t* g,
                                   const leat_pb_complete_group_response_t* response) {
@@ -136,7 +151,7 @@ static leat_status_t keep_members(known_group_t* g,
   leat_string_view_t* names;
   uint64_t* incarnations;
   bool* are_remote;
-  int32_t* starts;
+  int32_t *starts, *leaders;
   int32_t task_count = 0;
   bool are_alike = true;
   int last = -1;
@@ -148,6 +163,7 @@ static leat_status_t keep_members(known_group_t* g,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &incarnations));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &are_remote));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count + 1, &starts));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&g->arena, devices->count, &leaders));
   for (size_t i = 0; i < devices->count; ++i) {
     const leat_pb_device_attributes_t* device = &devices->items[i];
     const int number = leat_cluster_spec_find_device(&task->spec, device->name);
@@ -158,13 +174,17 @@ static leat_status_t keep_members(known_group_t* g,
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&g->arena, device->name, &names[i]));
     incarnations[i] = device->incarnation;
     are_remote[i] = number != task->number;
-    are_alike &= leat_string_view_equal(device->physical_device_desc, kOwnKind);
+    are_alike &= leat_string_view_starts_with(device->physical_device_desc, kOwnKind);
+    while (!leat_string_view_equal(devices->items[leaders[i]].physical_device_desc,
+                                   device->physical_device_desc)) {
+      ++leaders[i];
+    }
     if (number != last) starts[task_count++] = (int32_t)i;  // a task's devices stand side by side
     last = number;
   }
   starts[task_count] = g->size;
   g->members = (leat_collective_members_t){g->size, names, incarnations, are_remote, task_count,
-                                           starts, are_alike};
+                                           starts, are_alike, leaders};
   return leat_ok_status();
 }
 
@@ -213,10 +233,12 @@ static void ask_group(known_group_t* g) {
       .group_key = g->key, .group_size = g->size, .device_type = LEAT_SV("CPU")};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status = leat_task_describe_devices(c->task, &arena, &own);
+  leat_string_view_t description = kOwnKind;
+  if (!status) status = describe_host(&arena, &description);
   for (size_t i = 0; i < own.count; ++i) {
     if (leat_string_view_equal(own.items[i].name, g->device)) {
       request.device_attributes = &own.items[i];
-      own.items[i].physical_device_desc = kOwnKind;
+      own.items[i].physical_device_desc = description;
     }
   }
   if (!status && c->leader_number == c->task->number) {

@@ -6,6 +6,11 @@
 // the loss of the way. So its function is called once, and a value that comes too late is dropped.
 // A way is closed when nobody uses it any more; whoever sends has a reference of its own, and
 // stopping waits for the last of them before it closes the end.
+//
+// An end gets one way in the plane's life. Two tasks often ask each other at the same time, each on
+// several threads, and UCX pairs the links of two ends by their order: of two links to one end it
+// would pair the one that is closed again. So who joins looks for a way and opens one within
+// |joining|, and an end to which a way was lost is remembered.
 #include "cluster/plane.h"
 
 #include <string.h>
@@ -17,7 +22,9 @@
 #include "base/thread.h"
 #include "cluster/plane_message.h"
 
-#define VERSION 1
+#define VERSION 2
+// How long a way may take to prove itself, by default. Values go by gRPC in that time.
+#define PROOF_TIMEOUT_NS INT64_C(5000000000)
 #define LARGEST_KEY (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
 // What is known of a task, in place of the number of its end, which is larger.
 #define PAIR_ASKED UINT64_C(1)
@@ -64,7 +71,7 @@ static const leat_plane_host_t host = {
 void leat_plane_way_release(leat_plane_way_t* way) {
   if (!way || !leat_reference_count_release(&way->references)) return;
   leat_plane_t* plane = way->plane;
-  plane->module->link_close(way->link);
+  plane->module->link_close(way->link, way->is_ready);
   leat_allocator_free(plane->allocator, way);
   leat_mutex_lock(&plane->mutex);
   --plane->way_count;
@@ -94,9 +101,15 @@ void leat_plane_send(leat_plane_way_t* way, leat_plane_frame_t frame, leat_strin
   way->plane->module->send(way->link, leat_string_view_make(header, size), body);
 }
 
+// Of the proof, which the plane keeps until its end is closed.
+static void release_nothing(void* owner) {}
+
 void leat_plane_greet(leat_plane_way_t* way, leat_plane_kind_t kind) {
-  leat_plane_send(way, (leat_plane_frame_t){.kind = kind}, LEAT_SV(""), LEAT_SV(""),
-                  (leat_rpc_piece_t){0});
+  leat_rpc_piece_t body = {0};
+  if (kind == LEAT_PLANE_HELLO || kind == LEAT_PLANE_WELCOME) {
+    body = (leat_rpc_piece_t){way->plane->proof, LEAT_PLANE_PROOF_BYTES, release_nothing, NULL};
+  }
+  leat_plane_send(way, (leat_plane_frame_t){.kind = kind}, LEAT_SV(""), LEAT_SV(""), body);
 }
 
 // The mutex is held.
@@ -126,40 +139,43 @@ static leat_status_t open_way(leat_plane_t* plane, const leat_pb_plane_offer_t* 
   return leat_ok_status();
 }
 
+// |joining| is held.
+static leat_status_t find_or_open_way(leat_plane_t* plane, const leat_pb_plane_offer_t* offer) {
+  leat_status_t status = leat_ok_status();
+  leat_plane_way_t* way = NULL;
+  leat_mutex_lock(&plane->mutex);
+  const bool is_there = leat_word_map_get(&plane->ways, offer->end, NULL);
+  if (plane->is_stopped) {
+    status = leat_make_status(LEAT_CANCELLED, "Joining failed: the server stops");
+  } else if (leat_word_map_get(&plane->lost, offer->end, NULL)) {
+    status = leat_make_status(LEAT_UNAVAILABLE, "Joining failed: a way to the end was lost before");
+  } else if (!is_there) {
+    ++plane->way_count;  // before it is opened, so that stopping waits for it
+  }
+  leat_mutex_unlock(&plane->mutex);
+  if (is_there || status) return status;
+  status = open_way(plane, offer, &way);
+  leat_mutex_lock(&plane->mutex);
+  if (status) {
+    --plane->way_count;
+    leat_condition_notify_all(&plane->changed);
+  } else {
+    status = add_way(plane, way);
+  }
+  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_release(way);
+  return status;
+}
+
 leat_status_t leat_plane_join(leat_plane_t* plane, const leat_pb_plane_offer_t* offer) {
   if (offer->version != VERSION || offer->end <= PAIR_ABSENT || offer->address.size == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Joining failed: version is %u, must be %d, with an end and an address",
                             offer->version, VERSION);
   }
-  leat_status_t status = leat_ok_status();
-  leat_plane_way_t* way = NULL;
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* found = leat_plane_find_way(plane, offer->end);
-  if (!found) {
-    // Counted before it is opened, so that stopping waits for it.
-    if (plane->is_stopped) {
-      status = leat_make_status(LEAT_CANCELLED, "Joining failed: the server stops");
-    } else {
-      ++plane->way_count;
-    }
-  }
-  leat_mutex_unlock(&plane->mutex);
-  if (found || status) {
-    leat_plane_way_release(found);
-    return status;
-  }
-  status = open_way(plane, offer, &way);
-  leat_mutex_lock(&plane->mutex);
-  if (status) {
-    --plane->way_count;
-    leat_condition_notify_all(&plane->changed);
-  } else if (!leat_word_map_get(&plane->ways, way->number, NULL)) {
-    status = add_way(plane, way);
-  }
-  leat_mutex_unlock(&plane->mutex);
-  if (!status) leat_plane_greet(way, LEAT_PLANE_HELLO);
-  leat_plane_way_release(way);
+  leat_mutex_lock(&plane->joining);
+  leat_status_t status = find_or_open_way(plane, offer);
+  leat_mutex_unlock(&plane->joining);
   return status;
 }
 
@@ -192,11 +208,13 @@ void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t sta
   leat_plane_call_free(call);
 }
 
-// Enters a call on a way that is ready, which is returned, retained; NULL where there is none. The
-// mutex is held.
+// Enters a call on a way that is ready, which is returned, retained; NULL where there is none.
+// |*out_late|: the end to which there is one that has not proved itself in time; 0: none. The mutex
+// is held.
 static leat_plane_way_t* enter_call(leat_plane_t* plane, uint64_t incarnation,
-                                    leat_plane_call_t* call) {
+                                    leat_plane_call_t* call, uint64_t* out_late) {
   uint64_t number = 0;
+  *out_late = 0;
   if (!leat_word_map_get(&plane->pairs, incarnation, &number)) return NULL;
   leat_plane_way_t* way = leat_plane_find_way(plane, number);
   if (!way) return NULL;
@@ -207,9 +225,24 @@ static leat_plane_way_t* enter_call(leat_plane_t* plane, uint64_t incarnation,
                     : leat_make_status(LEAT_UNAVAILABLE, "it is not ready");
   if (!status) return way;
   leat_status_free(status);
+  if (!way->is_ready && leat_clock_now_ns() >= way->deadline_ns) *out_late = number;
   // The table of ways has a reference as long as the mutex is held, so this is not the last one.
   leat_reference_count_release(&way->references);
   return NULL;
+}
+
+// The way to an end has not proved itself in time.
+static void give_up(leat_plane_t* plane, uint64_t number) {
+  leat_mutex_lock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_find_way(plane, number);
+  leat_mutex_unlock(&plane->mutex);
+  if (!way) return;
+  leat_log(LEAT_LOG_WARNING,
+           "UCX: %d bytes did not go to another task and back within %d ms; values between the two "
+           "go by gRPC", LEAT_PLANE_PROOF_BYTES, (int)(plane->options.proof_timeout_ns / 1000000));
+  leat_plane_greet(way, LEAT_PLANE_GOODBYE);
+  leat_plane_lose(plane, number, LEAT_UNAVAILABLE, "it did not prove itself in time");
+  leat_plane_way_release(way);
 }
 
 bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
@@ -224,9 +257,11 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
   }
   *call = (leat_plane_call_t){.plane = plane, .fn = fn, .data = data};
   atomic_init(&call->references, 2);  // the table's, the caller's
+  uint64_t late;
   leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = enter_call(plane, incarnation, call);
+  leat_plane_way_t* way = enter_call(plane, incarnation, call, &late);
   leat_mutex_unlock(&plane->mutex);
+  if (late) give_up(plane, late);
   if (!way) {
     leat_allocator_free(plane->allocator, call);
     return false;
@@ -266,7 +301,10 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
                      const char* reason) {
   uint64_t found = 0;
   leat_mutex_lock(&plane->mutex);
-  if (leat_word_map_get(&plane->ways, number, &found)) leat_word_map_erase(&plane->ways, number);
+  if (leat_word_map_get(&plane->ways, number, &found)) {
+    leat_word_map_erase(&plane->ways, number);
+    leat_status_free(leat_word_map_set(&plane->lost, number, 1));
+  }
   for (size_t i = 0; i < plane->pairs.capacity; ++i) {
     if (plane->pairs.used[i] && plane->pairs.values[i] == number) {
       plane->pairs.values[i] = PAIR_ABSENT;
@@ -305,11 +343,17 @@ bool leat_plane_asks(leat_plane_t* plane, uint64_t incarnation) {
 void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
                        const leat_pb_plane_offer_t* offer) {
   leat_mutex_lock(&plane->mutex);
-  const bool has_way = offer && leat_word_map_get(&plane->ways, offer->end, NULL);
+  leat_plane_way_t* way = offer ? leat_plane_find_way(plane, offer->end) : NULL;
   // The entry is there since the task was asked, so that no memory is needed.
-  leat_status_free(
-      leat_word_map_set(&plane->pairs, incarnation, has_way ? offer->end : PAIR_ABSENT));
+  leat_status_free(leat_word_map_set(&plane->pairs, incarnation, way ? offer->end : PAIR_ABSENT));
+  const bool asks = way && !way->is_asked;
+  if (asks) {
+    way->is_asked = true;
+    way->deadline_ns = leat_clock_now_ns() + plane->options.proof_timeout_ns;
+  }
   leat_mutex_unlock(&plane->mutex);
+  if (asks) leat_plane_greet(way, LEAT_PLANE_HELLO);
+  leat_plane_way_release(way);
 }
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -322,14 +366,24 @@ leat_pb_plane_offer_t leat_plane_offer(const leat_plane_t* plane) {
 leat_status_t leat_plane_create(const leat_plane_options_t* options, leat_plane_t** out_plane) {
   const void* table;
   leat_plane_t* plane;
-  char reason[160] = "";
+  char *proof, reason[160] = "";
   LEAT_RETURN_IF_ERROR(leat_module_load(&ucx, &table));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->allocator, 1, &plane));
-  *plane = (leat_plane_t){.options = *options, .allocator = options->allocator, .module = table};
+  leat_status_t status = LEAT_ALLOCATE(options->allocator, LEAT_PLANE_PROOF_BYTES, &proof);
+  if (status) {
+    leat_allocator_free(options->allocator, plane);
+    return status;
+  }
+  for (size_t i = 0; i < LEAT_PLANE_PROOF_BYTES; ++i) proof[i] = (char)(i + (i >> 8));
+  *plane = (leat_plane_t){.options = *options, .allocator = options->allocator, .module = table,
+                          .proof = proof};
+  if (!plane->options.proof_timeout_ns) plane->options.proof_timeout_ns = PROOF_TIMEOUT_NS;
   do plane->number = leat_random_seed(); while (plane->number <= PAIR_ABSENT);
+  leat_mutex_initialize(&plane->joining);
   leat_mutex_initialize(&plane->mutex);
   leat_condition_initialize(&plane->changed);
   leat_word_map_initialize(plane->allocator, &plane->ways);
+  leat_word_map_initialize(plane->allocator, &plane->lost);
   leat_word_map_initialize(plane->allocator, &plane->pairs);
   leat_word_map_initialize(plane->allocator, &plane->calls);
   plane->module->initialize(&host);
@@ -381,9 +435,12 @@ void leat_plane_free(leat_plane_t* plane) {
   leat_plane_stop(plane);
   LEAT_DCHECK(plane->calls.count == 0 && plane->ways.count == 0);
   leat_word_map_deinitialize(&plane->ways);
+  leat_word_map_deinitialize(&plane->lost);
   leat_word_map_deinitialize(&plane->pairs);
   leat_word_map_deinitialize(&plane->calls);
   leat_condition_deinitialize(&plane->changed);
   leat_mutex_deinitialize(&plane->mutex);
+  leat_mutex_deinitialize(&plane->joining);
+  leat_allocator_free(plane->allocator, plane->proof);
   leat_allocator_free(plane->allocator, plane);
 }

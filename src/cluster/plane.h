@@ -8,10 +8,12 @@
 //   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
 //
 // Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it
-// sends its offer, which has the address of its end, by gRPC, and gets that of the other. Then both
-// ends greet each other, and only after that is the way used. Where the other task knows no such
-// offer, or the greeting does not come through, values go by gRPC for good. A way that breaks later
-// ends what is under way with UNAVAILABLE, as a broken connection of gRPC does.
+// sends its offer, which has the address of its end, by gRPC, and gets that of the other. Then the
+// way proves itself: a body as large as those that take UCX's large path goes there and another one
+// comes back. Only after that is the way used, and nothing waits for it, since values go by gRPC
+// meanwhile. Where the other task knows no such offer, or the way has not proved itself in time,
+// they go by gRPC for good. A way that breaks later ends what is under way with UNAVAILABLE, as a
+// broken connection of gRPC does: the sender has given the value away then, and has no second one.
 //
 // All functions may be called from any thread.
 #ifndef LEAT_CLUSTER_PLANE_H_
@@ -27,6 +29,7 @@ typedef struct leat_plane_call_s leat_plane_call_t;
 typedef struct leat_plane_options_s {
   bool is_local;  // only processes of this machine can reach the end
   leat_allocator_t* allocator;
+  int64_t proof_timeout_ns;  // how long a way may take to prove itself; 0: 5 s
   // Gives |fn| the value that a Send of this task leaves under |key|, or a failure: once, perhaps
   // before this returns. |key| is valid during the call. On a thread of the plane's, which it may
   // block.
@@ -48,7 +51,7 @@ void leat_plane_free(leat_plane_t* plane);  // stops it first; NULL is allowed
 leat_pb_plane_offer_t leat_plane_offer(const leat_plane_t* plane);
 
 // Opens the way to the task that made |offer|, or leaves it as it is. INVALID_ARGUMENT where it is
-// of another version or its address is none.
+// of another version or its address is none; UNAVAILABLE where a way to it was lost before.
 LEAT_MUST_USE leat_status_t leat_plane_join(leat_plane_t* plane,
                                             const leat_pb_plane_offer_t* offer);
 
@@ -56,7 +59,8 @@ LEAT_MUST_USE leat_status_t leat_plane_join(leat_plane_t* plane,
 // as another. Whether nobody has asked for the offer of the task with |incarnation|; the caller
 // then does, and calls leat_plane_answer.
 bool leat_plane_asks(leat_plane_t* plane, uint64_t incarnation);
-// The task with |incarnation| has made |offer|, and the way to it was opened; NULL: it has none.
+// The task with |incarnation| has made |offer|, and the way to it was opened, which is asked for a
+// proof now; NULL: the task has no offer.
 void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
                        const leat_pb_plane_offer_t* offer);
 

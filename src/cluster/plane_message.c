@@ -52,8 +52,9 @@ static bool place_value(message_t* message, char** out_body) {
 
 static bool is_right(const leat_plane_frame_t* frame, size_t rest_bytes, size_t body_bytes) {
   switch (frame->kind) {
-    case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME: case LEAT_PLANE_GOODBYE:
-      return rest_bytes == 0 && body_bytes == 0;
+    case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME:
+      return rest_bytes == 0 && body_bytes == LEAT_PLANE_PROOF_BYTES;
+    case LEAT_PLANE_READY: case LEAT_PLANE_GOODBYE: return rest_bytes == 0 && body_bytes == 0;
     case LEAT_PLANE_REQUEST: return rest_bytes == frame->head_bytes && body_bytes == 0;
     case LEAT_PLANE_VALUE: return rest_bytes == (uint64_t)frame->head_bytes + frame->tail_bytes;
     case LEAT_PLANE_FAILURE: return rest_bytes == 0 && body_bytes <= LARGEST_TEXT &&
@@ -164,12 +165,18 @@ static void serve_request(leat_plane_t* plane, const message_t* message) {
   leat_plane_way_release(way);
 }
 
-static void take_greeting(leat_plane_t* plane, const leat_plane_frame_t* frame) {
+// A proof that did not come, or not as it was sent, is none.
+static void take_greeting(leat_plane_t* plane, const message_t* message, bool has_come) {
+  const leat_plane_kind_t kind = (leat_plane_kind_t)message->frame.kind;
+  if (!has_come) return;
+  if (message->body && memcmp(message->body, plane->proof, message->body_bytes) != 0) return;
   leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, frame->from);
-  if (way) way->is_ready = true;
+  leat_plane_way_t* way = leat_plane_find_way(plane, message->frame.from);
+  if (way && kind != LEAT_PLANE_HELLO) way->is_ready = true;
   leat_mutex_unlock(&plane->mutex);
-  if (way && frame->kind == LEAT_PLANE_HELLO) leat_plane_greet(way, LEAT_PLANE_WELCOME);
+  if (way && kind != LEAT_PLANE_READY) {
+    leat_plane_greet(way, kind == LEAT_PLANE_HELLO ? LEAT_PLANE_WELCOME : LEAT_PLANE_READY);
+  }
   leat_plane_way_release(way);
 }
 
@@ -199,7 +206,9 @@ void leat_plane_end_message(void* data, void* message_data, int code) {
                               "Receiving a value failed: its elements did not come by UCX");
   }
   switch (frame->kind) {
-    case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME: take_greeting(plane, frame); break;
+    case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME: case LEAT_PLANE_READY:
+      take_greeting(plane, message, code == LEAT_OK);
+      break;
     case LEAT_PLANE_GOODBYE:
       leat_plane_lose(plane, frame->from, LEAT_UNAVAILABLE, "the other task stops");
       break;

@@ -3,12 +3,17 @@
 // the header, and a body:
 //
 //   frame, then what the kind says:                                   body
-//   HELLO, WELCOME, GOODBYE                                           none
+//   HELLO, WELCOME                                                    the proof
+//   READY, GOODBYE                                                    none
 //   REQUEST   the key                                                 none
 //   VALUE     a RecvTensorResponse without its elements, in two parts the elements
 //   FAILURE   nothing                                                 the message of the status
 //
-// Lock order. The engine calls |begin| with its own lock held, and that takes the plane's mutex. So
+// HELLO is answered by WELCOME, and that by READY, each when all of its body is there: then both
+// ends know that large bodies go both ways.
+//
+// Lock order. Two that open ways take turns by |joining|, which is taken before all others. The
+// engine calls |begin| with its own lock held, and that takes the plane's mutex. So
 // no function of the engine is called with the mutex held, and neither are those of callers.
 #ifndef LEAT_CLUSTER_PLANE_MESSAGE_H_
 #define LEAT_CLUSTER_PLANE_MESSAGE_H_
@@ -16,9 +21,13 @@
 #include "base/map.h"
 #include "cluster/plane.h"
 
+// Above what UCX sends together with the header, by any transport (at most 64 kB by default).
+#define LEAT_PLANE_PROOF_BYTES (256 * 1024)
+
 typedef enum leat_plane_kind_e {
   LEAT_PLANE_HELLO = 1,
   LEAT_PLANE_WELCOME,
+  LEAT_PLANE_READY,
   LEAT_PLANE_GOODBYE,
   LEAT_PLANE_REQUEST,
   LEAT_PLANE_VALUE,
@@ -40,7 +49,10 @@ typedef struct leat_plane_way_s {
   leat_plane_t* plane;
   uint64_t number;
   leat_plane_link_t* link;
-  bool is_ready;  // the other end has answered; guarded by the plane's mutex
+  // Guarded by the plane's mutex.
+  bool is_ready;        // it has proved itself
+  bool is_asked;        // for its proof
+  int64_t deadline_ns;  // of the proof, where it is asked
 } leat_plane_way_t;
 
 struct leat_plane_call_s {
@@ -58,8 +70,11 @@ struct leat_plane_s {
   leat_plane_end_t* end;
   leat_string_view_t address;
   uint64_t number;
+  char* proof;            // LEAT_PLANE_PROOF_BYTES, the same at all ends
+  leat_mutex_t joining;   // held while a way is opened, so that no end gets two
   leat_mutex_t mutex;     // guards what follows
   leat_word_map_t ways;   // number of an end -> way, retained
+  leat_word_map_t lost;   // number of an end to which a way was lost -> 1
   leat_word_map_t pairs;  // incarnation -> number of an end, or PAIR_*
   leat_word_map_t calls;  // number -> leat_plane_call_t*, retained
   uint64_t last_call;

@@ -68,11 +68,14 @@ typedef struct leat_plane_module_s {
   // bodies are not there end with LEAT_CANCELLED. Not from a function of the owner.
   void (*end_close)(leat_plane_end_t* end);
   // A link to the end with |address|. It connects with the first message; that it cannot is told
-  // by |lost|. INVALID_ARGUMENT for what is no address, RESOURCE_EXHAUSTED without memory.
+  // by |lost|. There must be one at most to an end at any time: UCX pairs the links of two ends by
+  // their order. INVALID_ARGUMENT for what is no address, RESOURCE_EXHAUSTED without memory.
   int (*link_open)(leat_plane_end_t* end, leat_string_view_t address, uint64_t number,
                    leat_plane_link_t** out_link);
-  // Messages that were not sent yet are dropped. NULL is allowed.
-  void (*link_close)(leat_plane_link_t* link);
+  // Messages that were not sent yet are dropped. A link by which no large body has gone and come
+  // (|is_proved| is false) may still be connecting, and UCX ends the process where such a one is
+  // given up: the module lets it finish, or keeps it until the process ends. NULL is allowed.
+  void (*link_close)(leat_plane_link_t* link, bool is_proved);
   // Sends a message; never blocks. |header| is copied, and has LEAT_PLANE_HEADER_BYTES at most. The
   // piece's |release| is called once, on any thread, also where the message cannot be sent; that is
   // told by |lost|. Without a |release| the body must have no bytes.

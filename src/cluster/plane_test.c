@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/test.h"
+#include "base/thread.h"
 
 #define NO_HANG_NS INT64_C(60000000000)
 #define LARGE_FLOATS 25000000
@@ -91,15 +92,18 @@ typedef struct pair_s {
   uint64_t incarnation;      // of far
 } pair_t;
 
-static leat_plane_t* open_end(serving_t* serving) {
+static leat_plane_t* open_end_with(serving_t* serving, int64_t proof_timeout_ns) {
   leat_plane_t* plane = NULL;
   const leat_plane_options_t options = {.is_local = true,
                                         .allocator = leat_allocator_system(),
+                                        .proof_timeout_ns = proof_timeout_ns,
                                         .serve = serve,
                                         .data = serving};
   LEAT_EXPECT_OK(leat_plane_create(&options, &plane));
   return plane;
 }
+
+static leat_plane_t* open_end(serving_t* serving) { return open_end_with(serving, 0); }
 
 // ---- Fetches ------------------------------------------------------------------------------------
 
@@ -302,7 +306,7 @@ static void bad_offers_are_refused(void** state) {
   pair_t* pair = *state;
   const leat_pb_plane_offer_t good = leat_plane_offer(pair->far);
   leat_pb_plane_offer_t offers[] = {good, good, good};
-  offers[0].version = 2;
+  offers[0].version = 3;
   offers[1].end = 1;
   offers[2].address = LEAT_SV("");
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(offers); ++i) {
@@ -328,6 +332,77 @@ static void an_end_that_cannot_be_reached_is_refused(void** state) {
   leat_plane_answer(pair->near, 99, NULL);
   assert_false(leat_plane_asks(pair->near, 99));
   leat_plane_free(other);
+}
+
+// An end that greets nobody: the way to it is given up when its time is over, and not opened again.
+static void a_way_without_a_proof_is_given_up(void** state) {
+  pair_t* pair = *state;
+  fetched_t fetched;
+  leat_plane_t* asking = open_end_with(&pair->serving, 50000000);
+  const leat_pb_plane_offer_t far = leat_plane_offer(pair->far);
+  const int64_t begin_ns = leat_clock_now_ns();
+  assert_true(leat_plane_asks(asking, 5));
+  LEAT_EXPECT_OK(leat_plane_join(asking, &far));  // of which |far| hears nothing
+  leat_plane_answer(asking, 5, &far);
+  leat_status_t status = leat_ok_status();
+  while (!status) {
+    assert_false(leat_plane_fetch(asking, 5, 1, LEAT_SV("1"), note, &fetched, &fetched.call));
+    assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
+    leat_clock_sleep_ns(1000000);
+    status = leat_plane_join(asking, &far);
+  }
+  assert_true(leat_clock_now_ns() - begin_ns >= 50000000);
+  assert_int_equal(leat_status_code(status), LEAT_UNAVAILABLE);
+  assert_non_null(strstr(leat_status_message(status), "was lost before"));
+  leat_status_free(status);
+  leat_plane_free(asking);
+  expect_floats(pair, 1, 100000);
+}
+
+// ---- Ends that join at the same time ------------------------------------------------------------
+
+enum { JOINERS = 4, MEETINGS = 30 };
+
+typedef struct joiner_s {
+  leat_plane_t *own, *other;
+  uint64_t incarnation;
+  atomic_int* ready;
+} joiner_t;
+
+static void join_other(void* data) {
+  const joiner_t* joiner = data;
+  const leat_pb_plane_offer_t offer = leat_plane_offer(joiner->other);
+  atomic_fetch_add(joiner->ready, 1);
+  while (atomic_load(joiner->ready) < JOINERS) {
+  }
+  LEAT_EXPECT_OK(leat_plane_join(joiner->own, &offer));
+  leat_plane_answer(joiner->own, joiner->incarnation, &offer);
+}
+
+// Two tasks with two devices each may all ask at once. An end still gets one link to another: of
+// two, UCX would pair the one that is closed again.
+static void ends_that_join_at_once_get_one_way(void** state) {
+  for (int meeting = 0; meeting < MEETINGS; ++meeting) {
+    pair_t pair = {.incarnation = 77};
+    joiner_t joiners[JOINERS];
+    leat_thread_t threads[JOINERS];
+    atomic_int ready = 0;
+    pair.near = open_end(&pair.serving);
+    pair.far = open_end(&pair.serving);
+    for (int i = 0; i < JOINERS; ++i) {
+      leat_plane_t* own = i % 2 ? pair.far : pair.near;
+      joiners[i] = (joiner_t){own, i % 2 ? pair.near : pair.far, 77 + (uint64_t)(i / 2), &ready};
+      assert_true(leat_plane_asks(own, joiners[i].incarnation));
+      LEAT_EXPECT_OK(leat_thread_start("joiner", join_other, &joiners[i], &threads[i]));
+    }
+    for (int i = 0; i < JOINERS; ++i) leat_thread_join(threads[i]);
+    expect_floats(&pair, 1, 100000);
+    leat_plane_t* near = pair.near;
+    pair.near = pair.far;
+    expect_floats(&pair, 2, 100000);
+    leat_plane_free(near);
+    leat_plane_free(pair.far);
+  }
 }
 
 // The elements of a large value are copied by nobody in between: over TCP the kernel moves them
@@ -447,6 +522,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test_setup_teardown(the_end_of_the_other_is_seen, set_up, tear_down),
       cmocka_unit_test_setup_teardown(bad_offers_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_end_that_cannot_be_reached_is_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_way_without_a_proof_is_given_up, set_up, tear_down),
+      cmocka_unit_test(ends_that_join_at_once_get_one_way),
       cmocka_unit_test_setup_teardown(large_values_are_not_copied, set_up, tear_down),
       cmocka_unit_test(the_death_of_the_other_is_seen),
   };

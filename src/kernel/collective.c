@@ -387,7 +387,8 @@ static void start_round(leat_round_t* round) {
 static leat_status_t create_program(leat_member_t* m, int32_t source) {
   const leat_collective_members_t* members = m->members;
   const leat_collective_group_t group = {members->task_count, members->starts, source,
-                                         members->are_alike && members->task_count > 1};
+                                         members->are_alike && members->task_count > 1,
+                                         members->leaders};
   int32_t rank = 0;
   while (rank < members->size &&
          !leat_string_view_equal(members->devices[rank], m->context->kernel->device->name)) {

@@ -18,17 +18,20 @@
 
 // TensorFlow begins each chunk of a reduction at a multiple of so many bytes.
 #define CHUNK_ALIGNMENT 64
-#define RING_HOPS 6        // of a chunk: merge, divide, offer or keep, take, offer; one to spare
+#define RING_HOPS 6        // of a chunk: merge, offer, take, offer, and two within a host
 #define BROADCAST_HOPS 10  // two trees: take, and offers to two children and to two more of a root
 // As in TensorFlow, chunks of more bytes than these get further rings, where the op allows them.
 #define CHUNK_BYTES (4 << 20)
 #define RINGS_OF_A_DEVICE 2
 // A reduction of at most so many bytes goes in pairs where it may.
 #define PAIRS_BYTES (64 << 10)
+// By hosts, a chunk has about so many bytes: while one is between hosts others are within them.
+#define HOST_CHUNK_BYTES (512 << 10)
+#define MAX_HOST_CHUNKS 16  // for each host
 
 // Where the member stands in a ring.
 typedef struct ring_s {
-  int32_t place;
+  int32_t size, place;
   int32_t before, behind;  // ranks of its neighbours
 } ring_t;
 
@@ -53,9 +56,7 @@ static void add_hop(writer_t* w, leat_hop_kind_t kind, int32_t peer, leat_hop_ta
   chain->end = w->next_hop;
 }
 
-static int32_t wrap(const writer_t* w, int64_t place) {
-  return (int32_t)((place + w->size) % w->size);
-}
+static int32_t wrap(int32_t size, int64_t place) { return (int32_t)((place + size) % size); }
 
 // ---- Rings --------------------------------------------------------------------------------------
 
@@ -86,17 +87,17 @@ static int32_t rank_at(const writer_t* w, int64_t offset, int32_t place) {
 }
 
 static ring_t make_ring(const writer_t* w, int64_t offset) {
-  ring_t ring = {.place = range_of(w, task_of(w, w->rank)).begin};
+  ring_t ring = {.size = w->size, .place = range_of(w, task_of(w, w->rank)).begin};
   while (rank_at(w, offset, ring.place) != w->rank) ++ring.place;
-  ring.before = rank_at(w, offset, wrap(w, (int64_t)ring.place - 1));
-  ring.behind = rank_at(w, offset, wrap(w, (int64_t)ring.place + 1));
+  ring.before = rank_at(w, offset, wrap(w->size, (int64_t)ring.place - 1));
+  ring.behind = rank_at(w, offset, wrap(w->size, (int64_t)ring.place + 1));
   return ring;
 }
 
 // The two ways of a chunk along the ring: taken from the member before, offered to the one behind.
 static void take(writer_t* w, const ring_t* ring, leat_hop_kind_t kind, int pass, int32_t section) {
   add_hop(w, kind, ring->before,
-          (leat_hop_tag_t){pass, section, wrap(w, (int64_t)ring->place - 1)});
+          (leat_hop_tag_t){pass, section, wrap(ring->size, (int64_t)ring->place - 1)});
 }
 
 static void offer(writer_t* w, const ring_t* ring, int pass, int32_t section) {
@@ -107,7 +108,8 @@ static void offer(writer_t* w, const ring_t* ring, int pass, int32_t section) {
 // second pass brings the result from there to the others. |section| numbers the chunks of all
 // rings.
 static void add_reduction(writer_t* w, const ring_t* ring, int32_t first, int32_t section) {
-  int32_t last = wrap(w, (int64_t)first - 1), last_but_one = wrap(w, (int64_t)first - 2);
+  const int32_t last = wrap(ring->size, (int64_t)first - 1);
+  const int32_t last_but_one = wrap(ring->size, (int64_t)first - 2);
   if (ring->place != first) take(w, ring, LEAT_HOP_MERGE, 0, section);
   if (ring->place != last) {
     offer(w, ring, 0, section);
@@ -164,8 +166,8 @@ static void write_reduce(writer_t* w, int32_t rings) {
 
 // ---- Pairs --------------------------------------------------------------------------------------
 
-// The passes of an exchange in pairs, as tags name them.
-enum { PASS_IN = 2, PASS_OUT, PASS_PAIRS, PASS_SELF };
+// The passes of an exchange in pairs and within a host, as tags name them.
+enum { PASS_IN = 2, PASS_OUT, PASS_PAIRS, PASS_SELF, PASS_TO_LEADER, PASS_FROM_LEADER };
 
 // The largest power of two that is not above |size|.
 static int32_t paired_members(int32_t size) {
@@ -174,12 +176,17 @@ static int32_t paired_members(int32_t size) {
   return count;
 }
 
-static bool goes_in_pairs(const leat_collective_call_t* call,
-                          const leat_collective_group_t* group) {
+// Whether a reduction may go otherwise than around TensorFlow's rings.
+static bool may_choose(const leat_collective_call_t* call, const leat_collective_group_t* group) {
   const bool has_rings = call->subdiv_count > 1 || call->max_subdivs >= 0 ||
                          (call->subdiv_count == 1 && call->subdiv_offsets[0] != 0);
   return call->kind == LEAT_COLLECTIVE_REDUCE && group->is_alike && call->group_size > 1 &&
-         !has_rings && call->count > 0 &&
+         !has_rings && call->count > 0;
+}
+
+static bool goes_in_pairs(const leat_collective_call_t* call,
+                          const leat_collective_group_t* group) {
+  return may_choose(call, group) &&
          call->count * (int64_t)leat_dtype_size(call->dtype) <= PAIRS_BYTES;
 }
 
@@ -228,6 +235,77 @@ static leat_status_t write_pairs(writer_t* w, leat_allocator_t* allocator) {
   return leat_ok_status();
 }
 
+// ---- Hosts --------------------------------------------------------------------------------------
+
+// How many hosts the group is on; 0 where it does not go by hosts: there is one, or each member has
+// one of its own.
+static int32_t count_hosts(const leat_collective_call_t* call,
+                           const leat_collective_group_t* group) {
+  int32_t hosts = 0;
+  if (!may_choose(call, group) || goes_in_pairs(call, group) || !group->leaders) return 0;
+  for (int32_t rank = 0; rank < call->group_size; ++rank) hosts += group->leaders[rank] == rank;
+  return hosts > 1 && hosts < call->group_size ? hosts : 0;
+}
+
+static int32_t count_host_chunks(const leat_collective_call_t* call, int32_t hosts) {
+  const int64_t bytes = call->count * (int64_t)leat_dtype_size(call->dtype);
+  const int64_t chunks = bytes / ((int64_t)hosts * HOST_CHUNK_BYTES) + 1;
+  return (int32_t)LEAT_MIN(chunks, MAX_HOST_CHUNKS);
+}
+
+// The next rank on the member's host above it, or with |step| -1 below; -1: there is none.
+static int32_t neighbour_on_host(const writer_t* w, int32_t step) {
+  const int32_t* leaders = w->group->leaders;
+  int32_t rank = w->rank + step;
+  while (rank >= 0 && rank < w->size && leaders[rank] != leaders[w->rank]) rank += step;
+  return rank < w->size ? rank : -1;
+}
+
+// The ring of the leaders by rank, as their member |w->rank| sees it.
+static ring_t make_leader_ring(const writer_t* w, int32_t hosts) {
+  ring_t ring = {.size = hosts, .before = -1, .behind = -1};
+  int32_t first = -1, last = -1;
+  for (int32_t rank = 0; rank < w->size; ++rank) {
+    if (w->group->leaders[rank] != rank) continue;
+    if (first < 0) first = rank;
+    if (rank < w->rank) {
+      ring.before = rank;
+      ++ring.place;
+    }
+    if (rank > w->rank && ring.behind < 0) ring.behind = rank;
+    last = rank;
+  }
+  if (ring.before < 0) ring.before = last;
+  if (ring.behind < 0) ring.behind = first;
+  return ring;
+}
+
+static void write_by_hosts(writer_t* w, int32_t hosts, int32_t chunks) {
+  const leat_collective_call_t* call = w->call;
+  const int64_t each = aligned_chunk(call->count, (int64_t)hosts * chunks, w->element_bytes);
+  const bool leads = w->group->leaders[w->rank] == w->rank;
+  const int32_t below = neighbour_on_host(w, -1), above = neighbour_on_host(w, 1);
+  const ring_t ring = make_leader_ring(w, hosts);
+  for (int32_t section = 0; section < hosts * chunks; ++section) {
+    const int64_t begin = section * each;
+    if (begin >= call->count) break;
+    begin_chain(w, (char*)call->data + (size_t)begin * w->element_bytes,
+                LEAT_MIN(each, call->count - begin));
+    if (above >= 0) {
+      add_hop(w, LEAT_HOP_MERGE, above, (leat_hop_tag_t){PASS_TO_LEADER, section, above});
+    }
+    if (leads) {
+      add_reduction(w, &ring, section % hosts, section);
+    } else {
+      add_hop(w, LEAT_HOP_OFFER, below, (leat_hop_tag_t){PASS_TO_LEADER, section, w->rank});
+      add_hop(w, LEAT_HOP_TAKE, below, (leat_hop_tag_t){PASS_FROM_LEADER, section, below});
+    }
+    if (above >= 0) {
+      add_hop(w, LEAT_HOP_OFFER, above, (leat_hop_tag_t){PASS_FROM_LEADER, section, w->rank});
+    }
+  }
+}
+
 // ---- More rings ---------------------------------------------------------------------------------
 
 // The first pass of a reduction, with each chunk merged last at the rank that keeps it.
@@ -236,7 +314,7 @@ static void write_reduce_scatter(writer_t* w) {
   int64_t each = w->call->count / w->size;
   for (int32_t chunk = 0; chunk < w->size && each > 0; ++chunk) {
     begin_chain(w, (char*)w->call->data + (size_t)(chunk * each) * w->element_bytes, each);
-    if (w->rank != wrap(w, (int64_t)chunk + 1)) take(w, &ring, LEAT_HOP_MERGE, 0, chunk);
+    if (w->rank != wrap(w->size, (int64_t)chunk + 1)) take(w, &ring, LEAT_HOP_MERGE, 0, chunk);
     if (w->rank != chunk) {
       offer(w, &ring, 0, chunk);
       continue;
@@ -257,7 +335,7 @@ static void write_gather(writer_t* w) {
     } else {
       take(w, &ring, LEAT_HOP_TAKE, 0, chunk);
     }
-    if (w->rank != wrap(w, (int64_t)chunk - 1)) offer(w, &ring, 0, chunk);
+    if (w->rank != wrap(w->size, (int64_t)chunk - 1)) offer(w, &ring, 0, chunk);
   }
 }
 
@@ -344,7 +422,10 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
                                              leat_collective_program_t* out_program) {
   LEAT_DCHECK(rank >= 0 && rank < call->group_size);
   bool is_tree = call->kind == LEAT_COLLECTIVE_BROADCAST;
-  const int32_t rings = call->kind == LEAT_COLLECTIVE_REDUCE ? count_rings(call, group) : 1;
+  const int32_t hosts = count_hosts(call, group);
+  const int32_t rings = hosts                                  ? count_host_chunks(call, hosts)
+                        : call->kind == LEAT_COLLECTIVE_REDUCE ? count_rings(call, group)
+                                                               : 1;
   size_t chains = is_tree ? 1 : 2 * (size_t)call->group_size * (size_t)rings;
   *out_program = (leat_collective_program_t){0};
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, chains, &out_program->chains));
@@ -361,6 +442,10 @@ leat_status_t leat_collective_program_create(const leat_collective_call_t* call,
     status = write_pairs(&w, allocator);
     if (status) leat_collective_program_free(out_program, allocator);
     return status;
+  }
+  if (hosts) {
+    write_by_hosts(&w, hosts, rings);
+    return leat_ok_status();
   }
   switch (call->kind) {
     case LEAT_COLLECTIVE_REDUCE: write_reduce(&w, rings); break;

@@ -21,6 +21,13 @@
 // one first gives its elements to rank 0, and gets the result from there:
 //
 //   4 ─▶ 0      0 ◀─▶ 1, 2 ◀─▶ 3      0 ◀─▶ 2, 1 ◀─▶ 3      0 ─▶ 4
+//
+// A larger one whose members are on several hosts, and several on one, goes by hosts: each chunk is
+// merged within a host towards its lowest rank, its leader, then around a ring of the leaders, and
+// comes back to the others as it went. So a network between hosts carries the elements of a host
+// once, and not those of each member. With the ranks 0 1 2 on a host and 3 4 on another:
+//
+//   2 ─▶ 1 ─▶ 0, 4 ─▶ 3      ring of 0 and 3      0 ─▶ 1 ─▶ 2, 3 ─▶ 4
 #ifndef LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 #define LEAT_KERNEL_COLLECTIVE_PROGRAM_H_
 
@@ -73,6 +80,8 @@ typedef struct leat_collective_group_s {
   const int32_t* starts;  // [task_count + 1]: the first rank of each task, and the group's size
   int32_t source;         // the rank that is the source of a broadcast
   bool is_alike;          // no member runs TensorFlow, and some are of other processes
+  const int32_t* leaders;  // [the group's size]: the lowest rank on the host of each, where
+                           // |is_alike|; NULL: hosts are not known
 } leat_collective_group_t;
 
 // The program of rank |rank| for |call|. Copies the member's own elements to where they belong in

@@ -10,11 +10,12 @@
 #include "base/test.h"
 
 #define MAX_MEMBERS 9
-#define MAX_COUNT 700
+#define MAX_COUNT 8300
 
 typedef struct scene_s {
   int size;
   int32_t starts[MAX_MEMBERS + 1];  // of tasks
+  int32_t leaders[MAX_MEMBERS];     // of hosts
   leat_collective_group_t group;
   leat_collective_call_t calls[MAX_MEMBERS];
   leat_collective_program_t programs[MAX_MEMBERS];
@@ -178,6 +179,9 @@ static void reduce__gives_the_sum_to_all(void** state) {
   }
 }
 
+// Doubles above which a reduction goes by hosts and not in pairs.
+#define LARGE_COUNT 8300
+
 static void check_sums(const scene_t* s, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     double sum = 0;
@@ -186,20 +190,22 @@ static void check_sums(const scene_t* s, int64_t count) {
   }
 }
 
+#define RING_COUNT 700
+
 // Whatever the offsets, also such that are larger than a task.
 static void reduce__goes_around_rings_with_offsets(void** state) {
   static const int32_t kOffsets[] = {0, -1, 2, -3, 100, INT32_MIN};
   for (int size = 1; size <= MAX_MEMBERS; ++size) {
     for (int each = 1; each <= size; ++each) {
       for (int count = 1; count <= 6; ++count) {
-        scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, MAX_COUNT, -1, each);
+        scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, RING_COUNT, -1, each);
         for (int m = 0; m < size; ++m) {
           s->calls[m].subdiv_offsets = kOffsets;
           s->calls[m].subdiv_count = count;
         }
         create_programs(s);
         run_all(s);
-        check_sums(s, MAX_COUNT);
+        check_sums(s, RING_COUNT);
         end(s);
       }
     }
@@ -254,6 +260,90 @@ static void pairs__are_for_small_reductions_of_one_ring(void** state) {
     assert_int_equal(s->programs[0].memory != NULL, kCases[k].are_pairs);
     if (kCases[k].are_pairs) assert_int_equal(s->programs[0].chain_count, 4);
     free(data);
+    end(s);
+  }
+}
+
+// Puts member m on the host m % hosts, or on m / each where |hosts| is 0.
+static void place_on_hosts(scene_t* s, int hosts, int each) {
+  for (int m = 0; m < s->size; ++m) {
+    for (int k = m; k >= 0; --k) {
+      if (hosts ? k % hosts == m % hosts : k / each == m / each) s->leaders[m] = k;
+    }
+  }
+  s->group.is_alike = true;
+  s->group.leaders = s->leaders;
+}
+
+// Between hosts each element goes as often as around a ring with a member on each: H hosts take
+// all elements 2 (H - 1) times.
+static int64_t count_crossings(const scene_t* s) {
+  int64_t elements = 0;
+  for (int m = 0; m < s->size; ++m) {
+    for (const leat_hop_t* hop = s->programs[m].hops; hop->chain; ++hop) {
+      const bool crosses = s->leaders[hop->peer] != s->leaders[m];
+      if (hop->kind == LEAT_HOP_OFFER && crosses) elements += hop->chain->count;
+    }
+  }
+  return elements;
+}
+
+static void check_reduction_by_hosts(int size, int hosts, int each, bool is_skewed) {
+  scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, size, LARGE_COUNT, -1, 1);
+  place_on_hosts(s, hosts, each);
+  s->is_skewed = is_skewed;
+  int leaders = 0;
+  for (int m = 0; m < size; ++m) leaders += s->leaders[m] == m;
+  create_programs(s);
+  assert_int_equal(count_crossings(s), 2 * (leaders - 1) * LARGE_COUNT);
+  run_all(s);
+  if (!is_skewed) check_sums(s, LARGE_COUNT);
+  for (int m = 1; m < size; ++m) {
+    assert_memory_equal(s->data[m], s->data[0], LARGE_COUNT * sizeof *s->data[0]);
+  }
+  end(s);
+}
+
+// Hosts with one member and with several, of neighbouring ranks and of scattered ones.
+static void hosts__give_the_same_sum_to_all(void** state) {
+  for (int size = 3; size <= MAX_MEMBERS; ++size) {
+    for (int each = 2; each < size; ++each) {
+      for (int skewed = 0; skewed < 2; ++skewed) {
+        check_reduction_by_hosts(size, 0, each, skewed);
+        check_reduction_by_hosts(size, each, 0, skewed);
+      }
+    }
+  }
+}
+
+static void hosts__have_the_mean_divided_once(void** state) {
+  scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, 5, LARGE_COUNT, -1, 1);
+  place_on_hosts(s, 2, 0);
+  for (int m = 0; m < 5; ++m) s->calls[m].divides = true;
+  create_programs(s);
+  run_all(s);
+  for (int64_t i = 0; i < LARGE_COUNT; ++i) {
+    for (int m = 0; m < 5; ++m) assert_true(s->data[m][i] == 2000 + (double)(i % 997));
+  }
+  end(s);
+}
+
+// Chains go by chunks of half a MiB, and as TensorFlow's where there is nothing to gain.
+static void hosts__matter_where_several_have_several_members(void** state) {
+  static const int32_t kOffset = 1;
+  static const struct { int64_t kibibytes; int hosts; int32_t offsets, limit, chains; } kCases[] = {
+      {65, 2, 0, -1, 2}, {1023, 2, 0, -1, 2}, {1024, 2, 0, -1, 4}, {1 << 20, 2, 0, -1, 32},
+      {65, 1, 0, -1, 4}, {1 << 20, 4, 0, -1, 4}, {65, 2, 1, -1, 4},   {65, 2, 0, 0, 4}};
+  for (size_t k = 0; k < LEAT_ARRAY_SIZE(kCases); ++k) {
+    scene_t* s = make_scene(LEAT_COLLECTIVE_REDUCE, 4, 0, -1, 1);
+    place_on_hosts(s, kCases[k].hosts, 0);
+    s->calls[0].count = kCases[k].kibibytes << 7;  // of 8 bytes; nothing touches them
+    s->calls[0].subdiv_offsets = &kOffset;
+    s->calls[0].subdiv_count = kCases[k].offsets;
+    s->calls[0].max_subdivs = kCases[k].limit;
+    LEAT_EXPECT_OK(leat_collective_program_create(&s->calls[0], 0, &s->group,
+                                                  leat_allocator_system(), &s->programs[0]));
+    assert_int_equal(s->programs[0].chain_count, kCases[k].chains);
     end(s);
   }
 }
@@ -387,6 +477,9 @@ int main(void) {
       cmocka_unit_test(pairs__give_the_sum_to_all),
       cmocka_unit_test(pairs__give_the_same_bits_to_all),
       cmocka_unit_test(pairs__are_for_small_reductions_of_one_ring),
+      cmocka_unit_test(hosts__give_the_same_sum_to_all),
+      cmocka_unit_test(hosts__have_the_mean_divided_once),
+      cmocka_unit_test(hosts__matter_where_several_have_several_members),
       cmocka_unit_test(rings__begin_where_their_offsets_say),
       cmocka_unit_test(rings__are_as_many_as_the_size_asks_for),
       cmocka_unit_test(reduce_scatter__keeps_the_chunk_of_the_rank),

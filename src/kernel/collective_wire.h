@@ -15,6 +15,7 @@ typedef struct leat_collective_members_s {
   int32_t task_count;                 // of tasks that have members
   const int32_t* starts;              // [task_count + 1]: the first rank of each task, and |size|
   bool are_alike;                     // every member is one of Leat's
+  const int32_t* leaders;             // [size]: the lowest rank on its host, where |are_alike|
 } leat_collective_members_t;
 
 // Called once, on any thread. |members| lives as long as the wire; |source| is the rank of the

@@ -39,10 +39,13 @@ def serve_tensorflow(jobs, job, index, config):
 class Cluster:
   """Tasks "ps/0", "worker/0" ..., each played by Leat ('L'; 'U': with the protocol grpc+ucx) or
   TensorFlow ('T'): {'ps': 'L'}.
-  |config| is a ConfigProto that all servers get."""
+  |config| is a ConfigProto that all servers get. |hosts| names the hosts on which Leat's tasks
+  believe to be, in the same form as |players|; by default they are on this one."""
 
-  def __init__(self, players, config=None):
+  def __init__(self, players, config=None, hosts=None):
     self.config = config or tf.ConfigProto()
+    self.hosts = {'%s/%d' % (j, i): h for j, all_of in (hosts or {}).items()
+                  for i, h in enumerate(all_of)}
     ports = iter(free_ports(sum(map(len, players.values()))))
     self.jobs = {j: ['127.0.0.1:%d' % next(ports) for _ in p] for j, p in players.items()}
     self.players = {'%s/%d' % (j, i): p for j, all_of in players.items()
@@ -69,6 +72,7 @@ class Cluster:
              '--job', job, '--task', index,
              '--protocol', 'grpc+ucx' if self.players[task] == 'U' else 'grpc', '--config',
              self.config.SerializeToString().hex() or '-'],
+            env=dict(os.environ, LEAT_HOST=self.hosts.get(task, '')),
             stdout=subprocess.DEVNULL, start_new_session=True)
       self.processes[task] = process
     for task in self.processes:

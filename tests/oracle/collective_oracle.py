@@ -3,7 +3,9 @@
 The clusters have two or three workers, whose first one leads the groups; 'LT' is Leat and then
 TensorFlow. In the first part each worker has a master and a client session of its own, whose steps
 meet by the numbers that the leader begins (between-graph replication). In the second one a single
-session has several devices of each task in one group, whose rings and trees must fit together.
+session has several devices of each task in one group, whose rings and trees must fit together. In
+the third one all workers run Leat, on hosts of several each, whose sums are those of numpy in the
+order in which members of a host come first.
 """
 import os
 import sys
@@ -195,10 +197,41 @@ def compare_devices(cluster, instance, make):
   return ''
 
 
+# ---- Several tasks of a host --------------------------------------------------------------------
+
+# The hosts of four tasks, and the sum by hosts of the summands of their members. The two of a host
+# are added, and then the hosts; the members of a host with three are added from the last rank on.
+HOSTS = {
+    'aabb': lambda x: (x[0] + x[1]) + (x[2] + x[3]),
+    'abab': lambda x: (x[0] + x[2]) + (x[1] + x[3]),
+    'abbb': lambda x: x[0] + (x[1] + (x[2] + x[3])),
+}
+
+
+def compare_hosts(cluster, hosts, count, instance):
+  """Sums of numbers between 1 and 2, whose last bits tell the order in which they were added."""
+  summands = [np.random.RandomState(rank).uniform(1, 2, count).astype('float32')
+              for rank in range(len(hosts))]
+  wanted = HOSTS[hosts](summands)
+  with tf.Graph().as_default() as graph:
+    fed, fetches = [], []
+    for rank in range(len(hosts)):
+      with tf.device('/job:worker/task:%d' % rank):
+        fed.append(tf.placeholder(tf.float32, [count]))
+        fetches.append(collective_ops.all_reduce(fed[-1], len(hosts), 3, instance))
+  with cluster.session('worker/0', graph) as session:
+    for _ in range(3):
+      for rank, got in enumerate(session.run(fetches, dict(zip(fed, summands)))):
+        if not np.array_equal(got, wanted):
+          return 'rank %d has %d other values' % (rank, np.sum(got != wanted))
+  return ''
+
+
 def main():
   masters = {p: Cluster({'worker': p}, config(1)) for p in PLAYERS}
   devices = {p: Cluster({'worker': p}, config(CPUS)) for p in PLAYERS}
-  clusters = list(masters.values()) + list(devices.values())
+  grouped = {h: Cluster({'worker': 'L' * len(h)}, config(1), {'worker': h}) for h in HOSTS}
+  clusters = list(masters.values()) + list(devices.values()) + list(grouped.values())
   for cluster in clusters:
     cluster.start('T')
   for cluster in clusters:
@@ -210,6 +243,10 @@ def main():
   for players, cluster in devices.items():
     for number, (name, make) in enumerate(scenes(CPUS * len(players)).items()):
       report('collective %s %s' % (players, name), compare_devices, cluster, 100 + number, make)
+  for hosts, cluster in grouped.items():
+    for instance, count in enumerate((20_000, 800_001)):
+      report('collective of tasks on the hosts %s, %d elements' % (hosts, count), compare_hosts,
+             cluster, hosts, count, instance)
   for cluster in clusters:
     cluster.stop()
   sys.stdout.flush()

@@ -15,8 +15,10 @@
 // user.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +35,26 @@ void leat_host_name(char* buffer, size_t size) {
   size_t count = sizeof(fallback) < size ? sizeof(fallback) : size;
   memcpy(buffer, fallback, count);
   buffer[size - 1] = 0;
+}
+
+void leat_host_run(char* buffer, size_t size) {
+  const char* chosen = leat_environment_get_trusted("LEAT_HOST");
+  ssize_t length = -1;
+  if (chosen && chosen[0]) {
+    snprintf(buffer, size, "%s", chosen);
+    return;
+  }
+  const int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    length = read(descriptor, buffer, size - 1);
+    close(descriptor);
+  }
+  if (length > 0) {
+    buffer[length] = 0;
+    buffer[strcspn(buffer, "\n")] = 0;
+  } else {
+    leat_host_name(buffer, size);
+  }
 }
 
 int64_t leat_host_process_id(void) { return getpid(); }

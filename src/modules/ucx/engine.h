@@ -79,7 +79,7 @@ void ucx_links_close(leat_plane_end_t* end);
 
 int ucx_link_open(leat_plane_end_t* end, leat_string_view_t address, uint64_t number,
                   leat_plane_link_t** out_link);
-void ucx_link_close(leat_plane_link_t* link);
+void ucx_link_close(leat_plane_link_t* link, bool is_proved);
 void ucx_send(leat_plane_link_t* link, leat_string_view_t header, leat_rpc_piece_t body);
 
 #endif  // LEAT_MODULES_UCX_ENGINE_H_

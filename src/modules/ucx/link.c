@@ -20,8 +20,8 @@ struct leat_plane_link_s {
   uint64_t number;
   // Guarded by the end's mutex.
   int references;
-  bool is_broken, is_closed;
-  ucx_event_t lost;
+  bool is_broken, is_closed, is_flushing;
+  ucx_event_t lost, flushed;
   char reason[REASON_BYTES];
 };
 
@@ -133,12 +133,44 @@ static void close_endpoint(leat_plane_link_t* link) {
   if (!UCS_PTR_IS_PTR(request)) endpoint_closed(NULL, UCS_PTR_STATUS(request), link);
 }
 
-void ucx_link_close(leat_plane_link_t* link) {
+static void tell_flushed(ucx_event_t* event) {
+  leat_plane_link_t* link = UCX_EVENT_OWNER(event, leat_plane_link_t, flushed);
+  leat_plane_end_t* end = link->end;
+  ucx_lock(end);
+  close_endpoint(link);
+  ucx_unlock(end);
+}
+
+// UCP's: nothing waits to be sent. The mutex is held.
+static void endpoint_flushed(void* request, ucs_status_t status, void* data) {
+  leat_plane_link_t* link = data;
+  ucx_engine_add(link->end, &link->flushed, tell_flushed);
+  if (request) ucp_request_free(request);
+}
+
+// Closes the endpoint when nothing of it waits to be sent. Closing drops what does, and UCP ends
+// the process where a message of its own that makes the connection is dropped. The mutex is held.
+static void flush_endpoint(leat_plane_link_t* link) {
+  if (!link->endpoint || link->is_flushing) return;
+  const ucp_request_param_t param = {
+      .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+      .cb.send = endpoint_flushed,
+      .user_data = link};
+  link->is_flushing = true;
+  const ucs_status_ptr_t request = ucp_ep_flush_nbx(link->endpoint, &param);
+  if (!UCS_PTR_IS_PTR(request)) close_endpoint(link);
+}
+
+void ucx_link_close(leat_plane_link_t* link, bool is_proved) {
   if (!link) return;
   leat_plane_end_t* end = link->end;
   ucx_lock(end);
   link->is_closed = true;
-  close_endpoint(link);
+  if (is_proved || link->is_broken) {
+    close_endpoint(link);
+  } else {
+    flush_endpoint(link);
+  }
   release_link(link);
   ucx_engine_wake(end);
   ucx_unlock(end);
@@ -147,7 +179,7 @@ void ucx_link_close(leat_plane_link_t* link) {
 void ucx_links_close(leat_plane_end_t* end) {
   for (leat_plane_link_t *link = end->links, *next; link; link = next) {
     next = link->next;
-    close_endpoint(link);
+    flush_endpoint(link);
   }
 }
 
