@@ -37,11 +37,11 @@ typedef enum leat_rewrite_phase_e {
 // The ops by which a loop puts additions off (optimize/defer.c). The loop carries a tensor, and in
 // each iteration the op that the rule names as its root reads it as last input and adds to it.
 // |append| reads a variant instead of that input; it appends the other inputs to the variant, and
-// from time to time adds up what the variant holds. |start| makes the variant of the tensor before
-// the loop, and |finish| the tensor of the variant after it. All have the attribute T, the type of
-// the tensor.
+// from time to time adds up what the variant holds; its attribute T is the type of the tensor.
+// |convert| makes the variant of the tensor before the loop, and the tensor of the variant after
+// it; its attributes From and To are the types.
 typedef struct leat_deferral_s {
-  const char *start, *append, *finish;
+  const char *convert, *append;
 } leat_deferral_t;
 
 // How the reduction of a concatenation follows from its pieces (optimize/concat_sinking.c): |each|
