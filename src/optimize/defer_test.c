@@ -169,8 +169,9 @@ static void sums_of_other_types_are_refused(scene_t* s) {
                                          LEAT_ATTRS(LEAT_TYPE("From", LEAT_DTYPE_DOUBLE),
                                                     LEAT_TYPE("To", LEAT_DTYPE_VARIANT)));
   const leat_output_t ones = fill(s, scene_float(s, 1), 2, 2);
-  const leat_output_t more = scene_output(s, "_AddToProductSum", "", "", LEAT_INPUTS(ones, ones, sum),
-                                          LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  const leat_output_t more =
+      scene_output(s, "_AddToProductSum", "", "", LEAT_INPUTS(ones, ones, sum),
+                   LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
   const leat_output_t values[] = {sum, more};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(values); ++i) {
     leat_tensor_t value;

@@ -159,9 +159,11 @@ static leat_status_t make_best(rules_t* rules, int count, bool* out_found) {
       most = gain;
     }
   }
-  *out_found = most != NO_GAIN;
-  return *out_found && count > 1 ? try_candidate(trial, rules->candidates[best], &gain)
-                                 : leat_ok_status();
+  if (count > 1 && most != NO_GAIN) {
+    LEAT_RETURN_IF_ERROR(try_candidate(trial, rules->candidates[best], &gain));
+  }
+  *out_found = gain != NO_GAIN;
+  return leat_ok_status();
 }
 
 // The edges that read a value of the node.
@@ -240,11 +242,15 @@ static bool has_freed(const rules_t* rules) {
   return false;
 }
 
-static bool has_roots(const leat_graph_t* graph, const rules_t* rules) {
+static bool has_roots(const rules_t* rules) {
+  const leat_graph_t* graph = rules->edit->graph;
   for (size_t i = 0; i < graph->node_count; ++i) {
     const leat_op_row_t* op = graph->nodes[i].op->row;
     const int entry = find_entries(rules->entries, rules->count, op);
-    if (entry < rules->count && rules->entries[entry].root == op) return true;
+    if (entry < rules->count && rules->entries[entry].root == op &&
+        !leat_edit_is_gone(rules->edit, (int32_t)i)) {
+      return true;
+    }
   }
   return false;
 }
@@ -254,7 +260,7 @@ static leat_status_t run(leat_edit_t* edit, leat_rewrite_phase_t first,
   rules_t rules = {.edit = edit};
   if (!edit->options->find_kernel) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(list_entries(edit, first, last, &rules.entries, &rules.count));
-  if (!has_roots(edit->graph, &rules)) return leat_ok_status();
+  if (!has_roots(&rules)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(LEAT_NEW(edit->scratch, 2 * (size_t)rules.count, &rules.candidates));
   LEAT_RETURN_IF_ERROR(leat_edit_find_conditions(edit));
   leat_trial_initialize(edit, &rules.trial);

@@ -20,8 +20,8 @@
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// |both| is the shape that features and labels have in common. The scale of _ScaledCrossEntropy, its
-// third input, is broadcast with the gradient as Mul would.
+// |both| is the shape that features and labels have in common. The third input, the scale of
+// _ScaledCrossEntropy, is broadcast with the gradient as Mul would.
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);
   leat_partial_shape_t loss;
