@@ -4,6 +4,8 @@
 // need rules that no family has: the table below says them of ops that no real rule names, and the
 // tests of this file alone have it. One of these takes a reader away from a node, which is the one
 // way in which a rule that was refused can come to apply later.
+#include <stdio.h>
+
 #include "graph/rewrite_rule.h"
 #include "session/pass_scene.h"
 
@@ -167,6 +169,10 @@ static void what_is_not_taken_leaves_nothing(void** state) {
       scene_binary(s, "AddV2", -1, biased(s, product(s, 1)), biased(s, product(s, 1)));
   // Products, biases and sum were five nodes, and are two.
   assert_int_equal(apply(f, LEAT_INPUTS(sum)), 3);
+  const leat_string_view_t name = f->s.graph->nodes[sum.node].name;
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "%.*s/_fused", LEAT_SV_ARG(name));
+  assert_true(leat_string_view_equals(pass_scene_fetched(f, 0)->name, wanted));
 }
 
 // ---- How often nodes are visited ----------------------------------------------------------------

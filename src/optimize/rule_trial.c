@@ -236,7 +236,7 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
     spec->control_count = 1;
   }
   out_output->index = 0;
-  leat_status_t status = leat_edit_add(edit, match->root, "/_fused", spec, &out_output->node);
+  leat_status_t status = leat_edit_add(edit, match->root, a->suffix, spec, &out_output->node);
   if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
   leat_status_free(status);
   return leat_make_status(LEAT_NOT_FOUND, "%s does not take these inputs", op);

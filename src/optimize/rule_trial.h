@@ -27,6 +27,7 @@ typedef struct leat_trial_s {
   int inputs, passed_count, bypassed_count;
   int32_t bypassed[LEAT_TRIAL_MAX_PASSED];
   bool bypassed_goes[LEAT_TRIAL_MAX_PASSED];
+  const char* suffix;  // of the names of new nodes
   leat_waits_t waits;  // of the new nodes
   size_t first_made;   // the new nodes are those from here on
   leat_output_t by;    // of them, what replaces the root

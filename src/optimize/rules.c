@@ -146,11 +146,12 @@ static leat_status_t try_candidate(leat_trial_t* trial, candidate_t candidate,
 
 // Finds the candidate that gains most, and leaves what it adds in the graph; |*out_found| is false
 // where none gains. What a candidate adds reads the same nodes as the next one would take, so it
-// has to go before that is tried.
+// has to go before that is tried. Only what stays is named as what was fused.
 static leat_status_t make_best(rules_t* rules, int count, bool* out_found) {
   leat_trial_t* trial = &rules->trial;
   int64_t most = NO_GAIN, gain = NO_GAIN;
   int best = 0;
+  trial->suffix = count > 1 ? "/_tried" : "/_fused";
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(try_candidate(trial, rules->candidates[i], &gain));
     if (count > 1 && gain != NO_GAIN) leat_trial_drop(trial);
@@ -160,6 +161,7 @@ static leat_status_t make_best(rules_t* rules, int count, bool* out_found) {
     }
   }
   if (count > 1 && most != NO_GAIN) {
+    trial->suffix = "/_fused";
     LEAT_RETURN_IF_ERROR(try_candidate(trial, rules->candidates[best], &gain));
   }
   *out_found = gain != NO_GAIN;
