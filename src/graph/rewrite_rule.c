@@ -1,6 +1,23 @@
-// What rewrite rules (rewrite_rule.h) have in common: the way back from a match to what the new
-// nodes will read, and the making of constants.
+// What rewrite rules (rewrite_rule.h) have in common: their lists of names, the way back from a
+// match to what the new nodes will read, and the making of constants.
 #include "graph/rewrite_rule.h"
+
+#include <string.h>
+
+bool leat_rewrite_take_name(const char** list, leat_string_view_t* out_name) {
+  const size_t size = strcspn(*list, "|");
+  *out_name = (leat_string_view_t){*list, size};
+  *list += size + ((*list)[size] == '|');
+  return size > 0;
+}
+
+bool leat_rewrite_is_listed(const char* list, leat_string_view_t op) {
+  leat_string_view_t name;
+  while (leat_rewrite_take_name(&list, &name)) {
+    if (leat_string_view_equal(name, op)) return true;
+  }
+  return false;
+}
 
 static bool keeps_elements(const leat_node_t* node) {
   return node->op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_RESHAPES) && node->output_count == 1;

@@ -12,9 +12,13 @@
 // replace the root. The new nodes wait for whatever the old ones waited for; a node that waited for
 // an old one waits for the inputs of that one instead.
 //
+// Where several rules apply to a root, the one is taken that gains most time by the cost model
+// (graph/cost/cost.h): a rule needs no figure of its own. One that only brings nodes into a form of
+// which other rules know more says so (|normalizes|).
+//
 // Nodes that a rule adds are visited too, so that a chain of ops becomes one node step by step. Two
-// rules that undo each other would never end; so each rule must make the graph simpler, or move an
-// op in one direction only.
+// rules that undo each other would never end. A rule that gains cannot be undone by one that gains;
+// one that normalizes must move an op in one direction only.
 #ifndef LEAT_GRAPH_REWRITE_RULE_H_
 #define LEAT_GRAPH_REWRITE_RULE_H_
 
@@ -24,7 +28,7 @@
 // those of LOOP and of PIECES, and the last tries those of PROLOGUE (optimize/pass.c).
 typedef enum leat_rewrite_phase_e {
   LEAT_REWRITE_EPILOGUE,  // first: what follows a node goes into that node
-  LEAT_REWRITE_SUM,       // beside it, where no epilogue takes the root: a sum computes its terms
+  LEAT_REWRITE_SUM,       // beside it, behind it where both gain alike: a sum computes its terms
   LEAT_REWRITE_LOOP,      // then: |deferral| says what a loop may put off; it has no |make|
   LEAT_REWRITE_PIECES,    // then: |combination| says how a concatenation is reduced; likewise
   LEAT_REWRITE_PROLOGUE,  // last, when concatenations are gone: what comes before a node
@@ -33,11 +37,11 @@ typedef enum leat_rewrite_phase_e {
 // The ops by which a loop puts additions off (optimize/defer.c). The loop carries a tensor, and in
 // each iteration the op that the rule names as its root reads it as last input and adds to it.
 // |append| reads a variant instead of that input; it appends the other inputs to the variant, and
-// from time to time adds up what the variant holds. |start| makes the variant of the tensor before
-// the loop, and |finish| the tensor of the variant after it. All have the attribute T, the type of
-// the tensor.
+// from time to time adds up what the variant holds; its attribute T is the type of the tensor.
+// |convert| makes the variant of the tensor before the loop, and the tensor of the variant after
+// it; its attributes From and To are the types.
 typedef struct leat_deferral_s {
-  const char *start, *append, *finish;
+  const char *convert, *append;
 } leat_deferral_t;
 
 // How the reduction of a concatenation follows from its pieces (optimize/concat_sinking.c): |each|
@@ -91,6 +95,9 @@ typedef struct leat_rewrite_rule_s {
   bool keeps_shape;      // output 0 of the root has the shape of the producer's
   bool commutes;         // the producer may be at input 0 or 1 of the root; else it is at input 0
   bool passes_reshapes;  // Reshapes to constant shapes may lie before the producer's reader
+  // What is made takes as long as what goes, but other rules and passes know more of it. The rule
+  // is taken where no rule applies that gains; any other rule is taken only where it gains.
+  bool normalizes;
   // The root may have effects and any number of outputs; the new node has the same ones.
   bool has_effects;
   // The producer's output that is read. Where it is not 0, others may read the producer's other
@@ -151,6 +158,9 @@ LEAT_MUST_USE leat_status_t leat_rewrite_add_vector(leat_rewrite_match_t* match,
                                                     const int64_t* items, int count,
                                                     leat_output_t* out_vector);
 
+// Takes the next name off a list of ops, "A|B|C"; false at its end.
+bool leat_rewrite_take_name(const char** inout_list, leat_string_view_t* out_name);
+bool leat_rewrite_is_listed(const char* list, leat_string_view_t op);
 // The rule of |phase| whose root is |root|, for phases that have one rule for each root (LOOP,
 // PIECES); NULL: there is none.
 const leat_rewrite_rule_t* leat_rewrite_find_rule(const leat_op_registry_t* ops,

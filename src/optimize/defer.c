@@ -5,12 +5,12 @@
 // small ones, and the accumulator is read and written less often.
 //
 //   y ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ z         with _MatMulAdd (a, b) in the loop
-//   y ─▶ Start ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ Finish ─▶ z
-//                   a, b ─▶ Add ─┘ (the loop carries a variant)
+//   y ─▶ Convert ─▶ Enter ─▶ Merge ─▶ Switch ─▶ Exit ─▶ Convert ─▶ z
+//                     a, b ─▶ Add ─┘ (the loop carries a variant)
 //
 // The loop carries a variant that holds the accumulator and the factors that have not been added
-// yet. Start makes it before the loop, Add appends to it in each iteration, and Finish makes the
-// tensor after the loop. A rule of the adding op's family names the three
+// yet. Convert makes it before the loop, Add appends to it in each iteration, and Convert makes the
+// tensor after the loop. A rule of the adding op's family names the two
 // (leat_deferral_t, graph/rewrite_rule.h); the pass itself knows no op.
 //
 // The nodes of the cycle keep their places and get another type, because none of them can be
@@ -29,7 +29,7 @@ typedef enum role_e { ENTER, MERGE, SWITCH, ADD, NEXT, EXIT, ROLE_COUNT } role_t
 typedef struct round_s {
   int32_t nodes[ROLE_COUNT];
   const leat_rewrite_rule_t* rule;  // says by which ops the additions are put off
-  const leat_op_t *start, *append, *finish;
+  const leat_op_t *convert, *append;
 } round_t;
 
 static const leat_node_t* node_of(const leat_edit_t* d, const round_t* round, role_t role) {
@@ -108,24 +108,38 @@ static bool is_closed(const leat_edit_t* d, const round_t* round) {
 
 // ---- Finding the ops and kernels ----------------------------------------------------------------
 
-// The attribute T of the nodes of the cycle, and of Start and Finish.
+// The attribute of the nodes of the cycle, and those of the conversions before and behind it.
 #define TYPE_ATTRS(t) \
   (leat_attr_t[]) { LEAT_TYPE("T", t) }
+#define CONVERSION_ATTRS(from, to) \
+  (leat_attr_t[]) { LEAT_TYPE("From", from), LEAT_TYPE("To", to) }
 
-// Finds the three ops, and makes sure that kernels serve them, and the other nodes of the cycle
-// with variants.
+static bool is_served(const leat_edit_t* d, const leat_op_t* op, const leat_attr_t* attrs,
+                      int count, int32_t device) {
+  return d->options->find_kernel(d->options->find_kernel_data, op, attrs, count, device) != NULL;
+}
+
+// Finds the two ops, and makes sure that kernels serve them, and the other nodes of the cycle with
+// variants.
 static bool find_ops(const leat_edit_t* d, round_t* round) {
   const leat_node_t* add = node_of(d, round, ADD);
   const leat_deferral_t* deferral = round->rule->deferral;
-  round->start = leat_node_served_as(d->graph, add, deferral->start, d->options);
+  const int type = add->output_types[0];
   round->append = leat_node_served_as(d->graph, add, deferral->append, d->options);
-  round->finish = leat_node_served_as(d->graph, add, deferral->finish, d->options);
-  if (!round->start || !round->append || !round->finish) return false;
+  leat_status_t status = leat_op_registry_find(
+      d->graph->ops, leat_string_view_from(deferral->convert), &round->convert);
+  leat_status_free(status);
+  if (status || !round->append ||
+      !is_served(d, round->convert, CONVERSION_ATTRS(type, LEAT_DTYPE_VARIANT), 2,
+                 add->assigned_device) ||
+      !is_served(d, round->convert, CONVERSION_ATTRS(LEAT_DTYPE_VARIANT, type), 2,
+                 add->assigned_device)) {
+    return false;
+  }
   for (int role = 0; role < ROLE_COUNT; ++role) {
     const leat_node_t* node = node_of(d, round, (role_t)role);
     if (role != ADD &&
-        !d->options->find_kernel(d->options->find_kernel_data, node->op,
-                                 TYPE_ATTRS(LEAT_DTYPE_VARIANT), 1, node->assigned_device)) {
+        !is_served(d, node->op, TYPE_ATTRS(LEAT_DTYPE_VARIANT), 1, node->assigned_device)) {
       return false;
     }
   }
@@ -140,12 +154,15 @@ static leat_status_t retype(leat_edit_t* d, int32_t index) {
   return leat_edit_set_type(d, index, "T", LEAT_DTYPE_VARIANT, &scalar);
 }
 
-// Adds Start or Finish, which turns |input| into a variant or back. |type| is the tensor's type.
-static leat_status_t add_conversion(leat_edit_t* d, const leat_op_t* op, int32_t beside,
-                                    const char* suffix, leat_output_t input, int type,
+// Adds the node that turns |input| of type |from| into one of type |to|.
+static leat_status_t add_conversion(leat_edit_t* d, const round_t* round, int32_t beside,
+                                    const char* suffix, leat_output_t input, int from, int to,
                                     int32_t* out_node) {
-  leat_node_spec_t spec = {
-      .op = op, .inputs = &input, .input_count = 1, .attrs = TYPE_ATTRS(type), .attr_count = 1};
+  leat_node_spec_t spec = {.op = round->convert,
+                           .inputs = &input,
+                           .input_count = 1,
+                           .attrs = CONVERSION_ATTRS(from, to),
+                           .attr_count = 2};
   return leat_edit_add(d, beside, suffix, &spec, out_node);
 }
 
@@ -172,16 +189,16 @@ static leat_status_t rewrite_round(leat_edit_t* d, const round_t* round) {
   const int type = node_of(d, round, ADD)->output_types[0];
   const int32_t enter = round->nodes[ENTER], leaves = round->nodes[EXIT];
   int32_t start, finish;
-  LEAT_RETURN_IF_ERROR(add_conversion(d, round->start, enter, "/_start",
-                                      d->graph->nodes[enter].inputs[0], type, &start));
+  LEAT_RETURN_IF_ERROR(add_conversion(d, round, enter, "/_start", d->graph->nodes[enter].inputs[0],
+                                      type, LEAT_DTYPE_VARIANT, &start));
   LEAT_DCHECK(leat_graph_output_type(d->graph, (leat_output_t){start, 0}) == LEAT_DTYPE_VARIANT);
   LEAT_RETURN_IF_ERROR(leat_edit_set_input(d, enter, 0, (leat_output_t){start, 0}));
   for (int role = 0; role < ROLE_COUNT; ++role) {
     if (role != ADD) LEAT_RETURN_IF_ERROR(retype(d, round->nodes[role]));
   }
   LEAT_RETURN_IF_ERROR(replace_add(d, round));
-  LEAT_RETURN_IF_ERROR(add_conversion(d, round->finish, leaves, "/_finish",
-                                      (leat_output_t){leaves, 0}, type, &finish));
+  LEAT_RETURN_IF_ERROR(add_conversion(d, round, leaves, "/_finish", (leat_output_t){leaves, 0},
+                                      LEAT_DTYPE_VARIANT, type, &finish));
   return leat_edit_replace_by_output(d, leaves, (leat_output_t){finish, 0});
 }
 

@@ -88,7 +88,7 @@ static void a_sum_that_goes_round_is_put_off(void** state) {
   assert_int_equal(defer(f, LEAT_INPUTS(sums.exit, reader), ""), 1);
   const leat_node_t* nodes = f->rewrite.graph->nodes;
   const leat_node_t* finish = pass_scene_fetched(f, 0);
-  assert_true(leat_string_view_equals(finish->op->name, "_FinishProductSum"));
+  assert_true(leat_string_view_equals(finish->op->name, "_ProductSum"));
   assert_ptr_equal(&nodes[pass_scene_fetched(f, 1)->inputs[0].node], finish);
   const leat_node_t* leaves = &nodes[finish->inputs[0].node];
   assert_true(leaves->op->flags & LEAT_OP_EXIT);
@@ -160,6 +160,29 @@ static void sum_of_another_size(scene_t* s) {
       LEAT_INVALID_ARGUMENT, "Incompatible shapes: ");
 }
 
+// Their kernels would take the numbers of one for those of the other.
+static void sums_of_other_types_are_refused(scene_t* s) {
+  const leat_output_t wide = scene_output(
+      s, "Cast", "", "", LEAT_INPUTS(fill(s, scene_float(s, 7), 2, 2)),
+      LEAT_ATTRS(LEAT_TYPE("SrcT", LEAT_DTYPE_FLOAT), LEAT_TYPE("DstT", LEAT_DTYPE_DOUBLE)));
+  const leat_output_t sum = scene_output(s, "_ProductSum", "", "", LEAT_INPUTS(wide),
+                                         LEAT_ATTRS(LEAT_TYPE("From", LEAT_DTYPE_DOUBLE),
+                                                    LEAT_TYPE("To", LEAT_DTYPE_VARIANT)));
+  const leat_output_t ones = fill(s, scene_float(s, 1), 2, 2);
+  const leat_output_t more =
+      scene_output(s, "_AddToProductSum", "", "", LEAT_INPUTS(ones, ones, sum),
+                   LEAT_ATTRS(LEAT_TYPE("T", LEAT_DTYPE_FLOAT)));
+  const leat_output_t values[] = {sum, more};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(values); ++i) {
+    leat_tensor_t value;
+    const leat_output_t end = scene_output(s, "_ProductSum", "", "", LEAT_INPUTS(values[i]),
+                                           LEAT_ATTRS(LEAT_TYPE("From", LEAT_DTYPE_VARIANT),
+                                                      LEAT_TYPE("To", LEAT_DTYPE_FLOAT)));
+    scene_expect(scene_run(s, LEAT_NO_INPUTS, NULL, LEAT_INPUTS(end), &value, NULL, 0),
+                 LEAT_INVALID_ARGUMENT, "is a sum of double, must be one of float");
+  }
+}
+
 #define ALL_WAYS(test) \
   static void test##_all_ways(void** state) { scene_run_all_ways(test); }
 ALL_WAYS(sum_in_a_loop)
@@ -168,6 +191,7 @@ ALL_WAYS(sum_of_deep_products)
 ALL_WAYS(sum_whose_rows_lie_apart)
 ALL_WAYS(sum_of_nothing)
 ALL_WAYS(sum_of_another_size)
+ALL_WAYS(sums_of_other_types_are_refused)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -180,6 +204,7 @@ int main(void) {
       cmocka_unit_test(sum_whose_rows_lie_apart_all_ways),
       cmocka_unit_test(sum_of_nothing_all_ways),
       cmocka_unit_test(sum_of_another_size_all_ways),
+      cmocka_unit_test(sums_of_other_types_are_refused_all_ways),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

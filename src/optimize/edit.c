@@ -311,8 +311,8 @@ void leat_edit_begin_pass(leat_edit_t* edit) {
   edit->first_of_pass = edit->graph->node_count;
 }
 
-void leat_edit_end_pass(leat_edit_t* edit) {
-  for (size_t i = edit->first_of_pass; i < edit->node_count; ++i) release(edit, (int32_t)i);
+void leat_edit_drop_unneeded(leat_edit_t* edit, size_t first) {
+  for (size_t i = first; i < edit->node_count; ++i) release(edit, (int32_t)i);
 }
 
 void leat_edit_deinitialize(leat_edit_t* edit) {

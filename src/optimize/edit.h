@@ -78,8 +78,8 @@ LEAT_MUST_USE leat_status_t leat_edit_initialize(leat_rewrite_t* rewrite,
                                                  leat_edit_t* out_edit);
 // Begins a pass: |edit->scratch| is empty, and conditions are found anew when they are asked for.
 void leat_edit_begin_pass(leat_edit_t* edit);
-// Ends a pass: what it added and nobody came to need is gone.
-void leat_edit_end_pass(leat_edit_t* edit);
+// What was added from node |first| on and nobody came to need is gone. It is so after each pass.
+void leat_edit_drop_unneeded(leat_edit_t* edit, size_t first);
 // Puts in the place of the rewrite's graph a copy without the nodes that neither a fetch nor a
 // target needs; does nothing where nothing was changed. Node indices change, so the edit is over:
 // only leat_edit_deinitialize may follow.

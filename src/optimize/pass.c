@@ -71,7 +71,7 @@ static leat_status_t run(const leat_pass_t* pass, leat_edit_t* edit) {
   const size_t before = observer ? count_nodes(edit, 0, first_new) : 0;
   leat_status_t status = pass->run(edit);
   if (status) return leat_status_annotate(status, "pass %s", pass->name);
-  leat_edit_end_pass(edit);
+  leat_edit_drop_unneeded(edit, edit->first_of_pass);
   if (observer && observer->on_pass) {
     observer->on_pass(observer->data, pass, before - count_nodes(edit, 0, first_new),
                       count_nodes(edit, first_new, edit->graph->node_count));

@@ -239,6 +239,7 @@ static leat_status_t make_slice(leat_rewrite_match_t* m, leat_output_t* out_by) 
 const leat_rewrite_rule_t leat_strided_slice_rules[] = {
     {.name = "box_of_slice",
      .root = "StridedSlice",
+     .normalizes = true,
      .applies = is_box,
      .make = make_slice,
      .doc = "a selection of steps 1 that keeps all dimensions is a Slice"},

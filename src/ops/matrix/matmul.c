@@ -152,12 +152,10 @@ static leat_status_t batch_matmul_v2_gradient(leat_gradient_t* g) {
 // rewrites it to these ops, as the rule "deferred_sum" says. They delay the products so that many
 // small ones become one deep one; product_sum_cpu.c says how.
 
-static leat_status_t finish_shape(leat_inference_t* c) {
-  leat_inference_set_output(c, 0, leat_partial_shape_unknown());
-  return leat_ok_status();
+static leat_status_t product_sum_shape(leat_inference_t* c) {
+  const bool begins = leat_node_attr_type(c->node, "To") == LEAT_DTYPE_VARIANT;
+  return begins ? leat_shape_scalar_output(c) : leat_shape_unknown(c);
 }
-
-#define FLOATS "T: {float, double}"
 
 const leat_op_row_t leat_matmul_ops[] = {
     {.name = "MatMul",
@@ -235,27 +233,22 @@ const leat_op_row_t leat_matmul_ops[] = {
      .shape = batch_matmul_v2_shape,
      .contract = LEAT_RULES(LEAT_RULE_RANK_AT_LEAST(0, 2), LEAT_RULE_RANK_AT_LEAST(1, 2)),
      .doc = "The products of the matrices of two batches, and the ops in fused_ops on them."},
-    {.name = "_StartProductSum",
-     .inputs = "value: T",
-     .outputs = "sum: variant",
-     .attrs = FLOATS,
-     .shape = leat_shape_scalar_output,
-     .doc = "A sum that begins with a value."},
+    {.name = "_ProductSum",
+     .inputs = "value: From",
+     .outputs = "converted: To",
+     .attrs = "From: {float, double, variant}; To: {float, double, variant}",
+     .shape = product_sum_shape,
+     .doc = "A sum of products, a variant, that begins with the value; or the value of such a "
+            "sum."},
     {.name = "_AddToProductSum",
      .cost = LEAT_COST_CONTRACTION,
      .inputs = "a: T; b: T; sum: variant",
      .outputs = "new_sum: variant",
-     .attrs = "transpose_a: bool = false; transpose_b: bool = false; " FLOATS
-              "; grad_a: bool = false; grad_b: bool = false",
+     .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {float, double}; "
+              "grad_a: bool = false; grad_b: bool = false",
      .shape = leat_shape_scalar_output,
      .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
      .doc = "Adds the product of two matrices, as _MatMulAdd does."},
-    {.name = "_FinishProductSum",
-     .inputs = "sum: variant",
-     .outputs = "value: T",
-     .attrs = FLOATS,
-     .shape = finish_shape,
-     .doc = "The sum's value."},
     LEAT_OP_ROWS_END,
 };
 
@@ -342,9 +335,7 @@ const leat_rewrite_rule_t leat_matmul_rules[] = {
     {.name = "deferred_sum",
      .phase = LEAT_REWRITE_LOOP,
      .root = "_MatMulAdd",
-     .deferral = &(const leat_deferral_t){.start = "_StartProductSum",
-                                          .append = "_AddToProductSum",
-                                          .finish = "_FinishProductSum"},
+     .deferral = &(const leat_deferral_t){.convert = "_ProductSum", .append = "_AddToProductSum"},
      .doc = "products that a loop sums are kept and multiplied many iterations at a time"},
     {.name = "row_sum_of_pieces",  // of a product with a column of ones, the only one that asks
      .phase = LEAT_REWRITE_PIECES,

@@ -73,15 +73,20 @@ static void set_sum(leat_tensor_t* output, product_sum_t* sum) {
   if (former.vtable) former.vtable->release(former.self);
 }
 
-// The sum in input |input|; INVALID_ARGUMENT when that is another kind of variant.
-static leat_status_t find_sum(const leat_kernel_context_t* c, int input, product_sum_t** out_sum) {
+// The sum in input |input|, of numbers of type |dtype|; INVALID_ARGUMENT when that is another kind
+// of variant, or a sum of others.
+static leat_status_t find_sum(const leat_kernel_context_t* c, int input, int dtype,
+                              product_sum_t** out_sum) {
   const leat_tensor_t* tensor = leat_kernel_input(c, input);
   const leat_variant_t* variant = tensor->data;
   if (tensor->shape.rank != 0 || variant->vtable != &kVtable) {
     return leat_kernel_invalid(c, "Input %d must be a sum of products", input);
   }
   *out_sum = variant->self;
-  return leat_ok_status();
+  const int found = (*out_sum)->value.dtype;
+  if (found == dtype) return leat_ok_status();
+  return leat_kernel_invalid(c, "Input %d is a sum of %s, must be one of %s", input,
+                             leat_dtype_name(found), leat_dtype_name(dtype));
 }
 
 // ---- Pending products ---------------------------------------------------------------------------
@@ -213,7 +218,7 @@ static leat_status_t add__cpu(leat_kernel_context_t* c) {
   leat_shape_t shape;
   product_sum_t* sum;
   LEAT_RETURN_IF_ERROR(leat_matmul_find(c, matmul, &product));
-  LEAT_RETURN_IF_ERROR(find_sum(c, 2, &sum));
+  LEAT_RETURN_IF_ERROR(find_sum(c, 2, matmul->dtype, &sum));
   const int64_t dims[] = {product.m, product.n};
   LEAT_RETURN_IF_ERROR(leat_shape_create(2, dims, &shape));
   product.ldd = product.n;
@@ -227,7 +232,7 @@ static leat_status_t add__cpu(leat_kernel_context_t* c) {
 // value is shared, or computed into new memory when rows are pending.
 static leat_status_t finish__cpu(leat_kernel_context_t* c) {
   product_sum_t* sum;
-  LEAT_RETURN_IF_ERROR(find_sum(c, 0, &sum));
+  LEAT_RETURN_IF_ERROR(find_sum(c, 0, c->kernel->output_types[0], &sum));
   const bool is_mine = c->last_readers & 1 && atomic_load(&sum->references) == 1 &&
                        leat_buffer_is_exclusive(leat_kernel_input(c, 0)->buffer);
   if (is_mine && sum->count > 0) LEAT_RETURN_IF_ERROR(bring_up_to_date(c, sum));
@@ -242,14 +247,16 @@ static leat_status_t finish__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
-#define FLOATS "T: float, double"
-
 const leat_kernel_row_t leat_product_sum_kernels_cpu[] = {
-    {.op = "_StartProductSum", .device_type = "CPU", .constraints = FLOATS, .compute = start__cpu},
-    LEAT_CPU_KERNEL("_AddToProductSum", FLOATS, leat_matmul_t, leat_matmul_create, add__cpu),
-    {.op = "_FinishProductSum",
+    {.op = "_ProductSum",
      .device_type = "CPU",
-     .constraints = FLOATS,
+     .constraints = "From: float, double; To: variant",
+     .compute = start__cpu},
+    {.op = "_ProductSum",
+     .device_type = "CPU",
+     .constraints = "From: variant; To: float, double",
      .compute = finish__cpu},
+    LEAT_CPU_KERNEL("_AddToProductSum", "T: float, double", leat_matmul_t, leat_matmul_create,
+                    add__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -7,8 +7,9 @@
 //   backprop = softmax(logits) - labels, the gradient of the loss with respect to the logits
 //
 // One pass over a row gives both, since both need the exponentials; softmax_isa.c has the row
-// functions. The _Scaled ops also multiply each row of backprop by a number: the optimizer puts one
-// in where a graph scales backprop, as a training graph nearly always does.
+// functions. _ScaledCrossEntropy, either of the two by the type of its labels, also multiplies each
+// row of backprop by a number: the optimizer makes it where a graph scales backprop, as a training
+// graph nearly always does.
 //
 // Backprop may take the buffer of the logits. Dense logits and labels are broadcast against each
 // other by copying, which is rare. Half and bfloat16 are computed in float.
@@ -59,7 +60,7 @@ static void run_rows(void* data, int64_t begin, int64_t end) {
   }
 }
 
-// The third input of the _Scaled ops, whose kernels exist for float and double only; else NULL.
+// The third input of _ScaledCrossEntropy, whose kernels exist for float and double only; else NULL.
 static const leat_tensor_t* find_scale(const leat_kernel_context_t* c) {
   return c->kernel->op->input_count > 2 ? leat_kernel_input(c, 2) : NULL;
 }
@@ -186,6 +187,9 @@ static leat_status_t cross_entropy__cpu(leat_kernel_context_t* c) {
 static leat_status_t sparse_cross_entropy__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* labels = leat_kernel_input(c, 1);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
+  if (shape->rank != 2) {
+    return leat_kernel_invalid(c, "logits must be rank 2 but is rank %d", shape->rank);
+  }
   const int64_t classes = leat_shape_dim(shape, 1);
   if (labels->shape.rank != 1) {
     return leat_kernel_invalid(c, "labels must be 1-D, but got shape %s",
@@ -216,23 +220,16 @@ static leat_status_t sparse_cross_entropy__cpu(leat_kernel_context_t* c) {
 }
 
 #define FLOATING "T: half, bfloat16, float, double"
-#define WIDE "T: float, double"
+#define CROSS_ENTROPY(op_name, types, compute_fn) \
+  {.op = op_name, .device_type = "CPU", .constraints = types, .compute = compute_fn}
+
 const leat_kernel_row_t leat_cross_entropy_kernels_cpu[] = {
-    {.op = "SoftmaxCrossEntropyWithLogits",
-     .device_type = "CPU",
-     .constraints = FLOATING,
-     .compute = cross_entropy__cpu},
-    {.op = "_ScaledSoftmaxCrossEntropyWithLogits",
-     .device_type = "CPU",
-     .constraints = WIDE,
-     .compute = cross_entropy__cpu},
-    {.op = "SparseSoftmaxCrossEntropyWithLogits",
-     .device_type = "CPU",
-     .constraints = FLOATING "; Tlabels: int32, int64",
-     .compute = sparse_cross_entropy__cpu},
-    {.op = "_ScaledSparseSoftmaxCrossEntropyWithLogits",
-     .device_type = "CPU",
-     .constraints = WIDE "; Tlabels: int32, int64",
-     .compute = sparse_cross_entropy__cpu},
+    CROSS_ENTROPY("SoftmaxCrossEntropyWithLogits", FLOATING, cross_entropy__cpu),
+    CROSS_ENTROPY("SparseSoftmaxCrossEntropyWithLogits", FLOATING "; Tlabels: int32, int64",
+                  sparse_cross_entropy__cpu),
+    CROSS_ENTROPY("_ScaledCrossEntropy", "T: float; Tlabels: float", cross_entropy__cpu),
+    CROSS_ENTROPY("_ScaledCrossEntropy", "T: double; Tlabels: double", cross_entropy__cpu),
+    CROSS_ENTROPY("_ScaledCrossEntropy", "T: float, double; Tlabels: int32, int64",
+                  sparse_cross_entropy__cpu),
     LEAT_KERNEL_ROWS_END,
 };

@@ -1,8 +1,8 @@
 // The losses SoftmaxCrossEntropyWithLogits and its sparse form, which give the gradient as a second
 // output. The reference subtracts the row's maximum before exp(), in double, and shares nothing
 // with the vectorized kernels. Rows of 1037 classes cross the blocks of these kernels; one row of
-// labels may be broadcast over all rows of logits. The _Scaled ops are what the optimizer makes of
-// a loss whose gradient is multiplied by a number for each row. A label that is no class is an
+// labels may be broadcast over all rows of logits. _ScaledCrossEntropy is what the optimizer makes
+// of a loss whose gradient is multiplied by a number for each row. A label that is no class is an
 // error on the CPU, as in TensorFlow.
 #include <math.h>
 
@@ -60,6 +60,7 @@ static void scaled_sparse_reference(const leat_reference_t* r) {
 #define P(...) LEAT_RANDOM(FLOAT, LEAT_DIMS(__VA_ARGS__), 0, 1)
 #define DENSE "SoftmaxCrossEntropyWithLogits"
 #define SPARSE "SparseSoftmaxCrossEntropyWithLogits"
+#define SCALED "_ScaledCrossEntropy"
 #define WIDE (LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE))
 
 static const leat_op_case_t kCases[] = {
@@ -98,27 +99,37 @@ static const leat_op_case_t kCases[] = {
      .name = "too few labels",
      .inputs = {X(2, 4), LEAT_ITEMS(INT64, LEAT_DIMS(1), 1)},
      .code = LEAT_INVALID_ARGUMENT},
-    {.op = "_Scaled" DENSE,
+    {.op = SCALED,
      .inputs = {X(4, 5), P(1, 5), X(4, 1)},
      .types = WIDE,
      .reference = scaled_dense_reference},
-    {.op = "_Scaled" SPARSE,
+    {.op = SCALED,
      .inputs = {X(3, 4), LEAT_ITEMS(INT64, LEAT_DIMS(3), 3, 0, 1), X(3, 1)},
      .types = WIDE,
      .reference = scaled_sparse_reference},
-    {.op = "_Scaled" DENSE,
+    {.op = SCALED,
      .name = "one number for all rows",
      .inputs = {X(4, 5), P(4, 5), X(1, 1)},
      .types = WIDE,
      .reference = scaled_dense_reference},
-    {.op = "_Scaled" SPARSE,
+    {.op = SCALED,
      .name = "several numbers for one row",
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), 0, 0), LEAT_ITEMS(INT64, LEAT_DIMS(1), 1),
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 1), 2, 4, -8)},
      .types = WIDE,
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 0.6931471805599453),
                   LEAT_ITEMS(FLOAT, LEAT_DIMS(3, 2), 1, -1, 2, -2, -4, 4)}},
-    {.op = "_Scaled" DENSE,
+    {.op = SCALED,
+     .name = "short labels that are scaled",
+     .inputs = {X(3, 4), LEAT_ITEMS(INT32, LEAT_DIMS(3), 3, 0, 1), X(3, 1)},
+     .types = WIDE,
+     .reference = scaled_sparse_reference},
+    {.op = SCALED,
+     .name = "classes of a vector",
+     .inputs = {X(4), LEAT_ITEMS(INT32, LEAT_DIMS(1), 3), X(1, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "must be rank 2 but is rank 1"},
+    {.op = SCALED,
      .name = "too few numbers",
      .inputs = {X(4, 5), P(4, 5), X(3, 1)},
      .code = LEAT_INVALID_ARGUMENT,

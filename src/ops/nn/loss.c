@@ -9,9 +9,10 @@
 //
 //   d features = backprop * d loss[:, None]
 //
-// The _Scaled ops do this multiplication within the kernel; a rewrite rule at the end of this file
-// replaces the pair of nodes by one of them. They have no gradient, since they appear only after
-// gradients have been built. The kernels are in cross_entropy_cpu.c and l2_loss_cpu.c.
+// _ScaledCrossEntropy does this multiplication within the kernel; a rewrite rule at the end of this
+// file puts it in the place of either cross entropy and the product. It has no gradient, since it
+// appears only after gradients have been built. The kernels are in cross_entropy_cpu.c and
+// l2_loss_cpu.c.
 #include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "graph/rewrite_rule.h"
@@ -19,8 +20,8 @@
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// |both| is the shape that features and labels have in common. The scale of a _Scaled op, its third
-// input, is broadcast with the gradient as Mul would.
+// |both| is the shape that features and labels have in common. The third input, the scale of
+// _ScaledCrossEntropy, is broadcast with the gradient as Mul would.
 static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t both) {
   const int64_t batch = leat_partial_shape_dim(both, 0);
   leat_partial_shape_t loss;
@@ -105,23 +106,12 @@ static leat_status_t sparse_cross_entropy_gradient(leat_gradient_t* g) {
   return set_logits_gradient(g, leat_gradient_of_output(g, 0));
 }
 
-#define DENSE_ROW(op_name, more_inputs, ...)                                                  \
-  {.name = op_name,                                                                           \
-   .cost = LEAT_COST_FUNCTION,                                                                \
-   .inputs = "features: T; labels: T" more_inputs,                                            \
-   .outputs = "loss: T; backprop: T",                                                         \
-   .attrs = "T: {half, bfloat16, float, double}",                                             \
-   .shape = cross_entropy_shape,                                                              \
-   .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),        \
-   __VA_ARGS__}
-#define SPARSE_ROW(op_name, more_inputs, ...)                                                 \
-  {.name = op_name,                                                                           \
-   .inputs = "features: T; labels: Tlabels" more_inputs,                                      \
-   .outputs = "loss: T; backprop: T",                                                         \
-   .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",            \
-   .shape = sparse_cross_entropy_shape,                                                       \
-   .contract = LEAT_RULES(LEAT_RULE_MATRIX(0)),                                               \
-   __VA_ARGS__}
+// Labels that are integers are numbers of classes.
+static leat_status_t scaled_shape(leat_inference_t* c) {
+  const int labels = leat_node_attr_type(c->node, "Tlabels");
+  return leat_dtype_in(labels, LEAT_DTYPES_INTEGER) ? sparse_cross_entropy_shape(c)
+                                                    : cross_entropy_shape(c);
+}
 
 // ---- L2Loss -------------------------------------------------------------------------------------
 
@@ -132,14 +122,33 @@ static leat_status_t l2_loss_gradient(leat_gradient_t* g) {
 }
 
 const leat_op_row_t leat_loss_ops[] = {
-    DENSE_ROW("SoftmaxCrossEntropyWithLogits", "", .gradient = cross_entropy_gradient,
-              .doc = "Cross entropy between softmax(features) and labels, and its gradient."),
-    DENSE_ROW("_ScaledSoftmaxCrossEntropyWithLogits", "; scale: T",
-              .doc = "Cross entropy, and its gradient with each row times its scale."),
-    SPARSE_ROW("SparseSoftmaxCrossEntropyWithLogits", "", .gradient = sparse_cross_entropy_gradient,
-               .doc = "Cross entropy where the label of a row is the number of its class."),
-    SPARSE_ROW("_ScaledSparseSoftmaxCrossEntropyWithLogits", "; scale: T",
-               .doc = "Sparse cross entropy, and its gradient with each row times its scale."),
+    {.name = "SoftmaxCrossEntropyWithLogits",
+     .cost = LEAT_COST_FUNCTION,
+     .inputs = "features: T; labels: T",
+     .outputs = "loss: T; backprop: T",
+     .attrs = "T: {half, bfloat16, float, double}",
+     .shape = cross_entropy_shape,
+     .gradient = cross_entropy_gradient,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),
+     .doc = "Cross entropy between softmax(features) and labels, and its gradient."},
+    {.name = "SparseSoftmaxCrossEntropyWithLogits",
+     .cost = LEAT_COST_FUNCTION,
+     .inputs = "features: T; labels: Tlabels",
+     .outputs = "loss: T; backprop: T",
+     .attrs = "T: {half, bfloat16, float, double}; Tlabels: {int32, int64} = int64",
+     .shape = sparse_cross_entropy_shape,
+     .gradient = sparse_cross_entropy_gradient,
+     .contract = LEAT_RULES(LEAT_RULE_MATRIX(0)),
+     .doc = "Cross entropy where the label of a row is the number of its class."},
+    {.name = "_ScaledCrossEntropy",
+     .cost = LEAT_COST_FUNCTION,
+     .inputs = "features: T; labels: Tlabels; scale: T",
+     .outputs = "loss: T; backprop: T",
+     .attrs = "T: {float, double}; Tlabels: {float, double, int32, int64}",
+     .shape = scaled_shape,
+     .contract = LEAT_RULES(LEAT_RULE_RANK_AT_MOST(0, 2), LEAT_RULE_RANK_AT_MOST(1, 2)),
+     .doc = "Either cross entropy, by the type of the labels, and its gradient with each row times "
+            "its scale."},
     {.name = "L2Loss",
      .inputs = "t: T",
      .outputs = "output: T",
@@ -173,16 +182,13 @@ static bool is_column(const leat_rewrite_match_t* m) {
 
 static leat_status_t scale_backprop(leat_rewrite_match_t* m, leat_output_t* out_by) {
   const leat_node_t* loss = leat_rewrite_producer(m);
-  const bool is_sparse =
-      leat_string_view_equals(loss->op->name, "SparseSoftmaxCrossEntropyWithLogits");
   const leat_output_t inputs[] = {loss->inputs[0], loss->inputs[1],
                                   leat_rewrite_root(m)->inputs[1 - m->side]};
-  leat_node_spec_t spec = {.inputs = inputs,
-                           .input_count = 3,
-                           .attrs = loss->attrs,
-                           .attr_count = loss->op->attr_count};
-  return m->add(m, is_sparse ? "_ScaledSparseSoftmaxCrossEntropyWithLogits"
-                             : "_ScaledSoftmaxCrossEntropyWithLogits", &spec, out_by);
+  const leat_attr_t attrs[] = {
+      LEAT_TYPE("T", loss->output_types[0]),
+      LEAT_TYPE("Tlabels", leat_graph_output_type(m->graph, loss->inputs[1]))};
+  leat_node_spec_t spec = {.inputs = inputs, .input_count = 3, .attrs = attrs, .attr_count = 2};
+  return m->add(m, "_ScaledCrossEntropy", &spec, out_by);
 }
 
 const leat_rewrite_rule_t leat_loss_rules[] = {
