@@ -391,8 +391,9 @@ static leat_status_t plugin_set_option(leat_file_system_t* self, leat_string_vie
     return leat_make_status(LEAT_UNIMPLEMENTED, "Filesystem does not support SetConfiguration()");
   }
   if (value.size > INT_MAX) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Option %.*s has %zu bytes, must have at most %d",
-                            LEAT_SV_ARG(key), value.size, INT_MAX);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Option %.*s has %zu bytes, must have at most %d", LEAT_SV_ARG(key),
+                            value.size, INT_MAX);
   }
   LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(allocator, key.data, key.size, &name));
   leat_status_t copied = leat_allocator_clone_string(allocator, value.data, value.size, &bytes);

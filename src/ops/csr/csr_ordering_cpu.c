@@ -192,8 +192,8 @@ static void find_outside(ordering_t* o, int32_t pivot) {
   }
 }
 
-// Drops from the list of |row|, which is in the pivot's, what the pivot stands for now, and adds the
-// pivot. Bounds the degree, without the rows of the pivot, and hashes the list.
+// Drops from the list of |row|, which is in the pivot's, what the pivot stands for now, and adds
+// the pivot. Bounds the degree, without the rows of the pivot, and hashes the list.
 static void update_row(ordering_t* o, int32_t pivot, int32_t row) {
   int32_t* list = o->lists + o->start[row];
   int32_t kept = 0;
@@ -350,14 +350,15 @@ static leat_status_t order_matrix(ordering_t* o, const leat_csr_matrix_t* m, int
   return leat_ok_status();
 }
 
-// Carves the arrays out of one temporary; states take less than their share.
-enum { INT_ARRAYS = 17 };
+// Carves the arrays out of one temporary; the last share holds the states.
+enum { INT_ARRAYS = 16, SHARES };
 static void place_arrays(ordering_t* o, int32_t* memory) {
   int32_t** const arrays[INT_ARRAYS] = {
-      &o->length, &o->rows,   &o->weight,   &o->degree, &o->head,   &o->next,
-      &o->previous, &o->inside, &o->seen,   &o->outside, &o->follower, &o->last,
-      &o->bucket, &o->chained, &o->hash,    &o->mark,   (int32_t**)&o->state};
+      &o->length, &o->rows,    &o->weight, &o->degree,   &o->head, &o->next,   &o->previous,
+      &o->inside, &o->seen,    &o->outside, &o->follower, &o->last, &o->bucket, &o->chained,
+      &o->hash,   &o->mark};
   for (int i = 0; i < INT_ARRAYS; ++i) *arrays[i] = memory + (int64_t)i * (o->n + 1);
+  o->state = (uint8_t*)(memory + (int64_t)INT_ARRAYS * (o->n + 1));
 }
 
 static leat_status_t order_all(ordering_t* o, const leat_csr_matrix_t* m, leat_tensor_t memory[4],
@@ -368,7 +369,7 @@ static leat_status_t order_all(ordering_t* o, const leat_csr_matrix_t* m, leat_t
   }
   // Twice the entries, and a fifth more so that compaction is rare.
   o->room = 2 * most + most / 2 + 2 * m->rows;
-  const int64_t counts[4] = {o->room, o->room, INT_ARRAYS * (m->rows + 1), m->rows + 1};
+  const int64_t counts[4] = {o->room, o->room, SHARES * (m->rows + 1), m->rows + 1};
   for (int i = 0; i < 4; ++i) {
     const leat_shape_t vector = leat_shape_vector(counts[i]);
     LEAT_RETURN_IF_ERROR(leat_kernel_allocate_temporary(

@@ -1,9 +1,9 @@
 // Kernels of the ops on whole files: ReadFile, WriteFile, MatchingFiles and ImmutableConst, and of
-// FileSystemSetConfiguration. They go through the library's default file system (base/file_system.h), so that names of plugins' file
-// systems work as well. They block their thread while the file is read or written, and are
-// therefore marked as expensive. WriteFile makes missing directories first; the file is written in
-// place, as in TensorFlow, so that a reader may see half of it. Names are copied into an arena
-// because the file system wants them to end in NUL.
+// FileSystemSetConfiguration. They go through the library's default file system
+// (base/file_system.h), so that names of plugins' file systems work as well. They block their
+// thread while the file is read or written, and are therefore marked as expensive. WriteFile makes
+// missing directories first; the file is written in place, as in TensorFlow, so that a reader may
+// see half of it. Names are copied into an arena because the file system wants them to end in NUL.
 //
 // ImmutableConst reads its file when the kernel is made, and the outputs of all steps share the
 // bytes, where TensorFlow maps the file into memory.

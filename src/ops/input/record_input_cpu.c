@@ -207,8 +207,8 @@ static leat_status_t read_on(record_input_t* r) {
                           LEAT_SV_ARG(r->options.patterns));
 }
 
-// Fills the buffer, or reads to the end of the epoch. Where that end comes with an empty buffer, the
-// next epoch begins.
+// Fills the buffer, or reads to the end of the epoch. Where that end comes with an empty buffer,
+// the next epoch begins.
 static leat_status_t fill_buffer(record_input_t* r, leat_step_pace_t* pace) {
   do {
     if (r->buffer_count == 0 && !r->is_reading) LEAT_RETURN_IF_ERROR(begin_epoch(r));
@@ -265,7 +265,8 @@ static leat_status_t read_count(leat_kernel_creation_t* c, const char* name, int
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, name, out_count));
   if (*out_count >= least) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Create failed for node '%.*s' (RecordInput): %s is %lld, must be >= %lld",
+                          "Create failed for node '%.*s' (RecordInput): %s is %lld, must be >= "
+                          "%lld",
                           LEAT_SV_ARG(c->kernel->node_name), name, (long long)*out_count,
                           (long long)least);
 }

@@ -1,9 +1,9 @@
 // RecordInput. Where all records of an epoch fit half the buffer and one shard reads them, their
-// order follows from the seed alone, in TensorFlow too: these cases hold what TensorFlow 2.21 gives,
-// for one file over two epochs and for an even and an odd number of files, which it shuffles
+// order follows from the seed alone, in TensorFlow too: these cases hold what TensorFlow 2.21
+// gives, for one file over two epochs and for an even and an odd number of files, which it shuffles
 // differently. Whatever the order, an epoch has each record once, also with several shards, a small
-// buffer and compression. Bad files, patterns without files, and files without records fail, and
-// go on failing.
+// buffer and compression. Bad files, patterns without files, and files without records fail, and go
+// on failing.
 #include "dataset/pipeline.h"
 #include "formats/record/record.h"
 #include "formats/test_directory.h"

@@ -1,7 +1,7 @@
-// Definition of StochasticCastToInt: real numbers to integers, rounded up or down at random, so that
-// the mean of many roundings is the number. A model that is trained with few bits so keeps changes
-// that are smaller than its steps. The random bits come from a key and a counter, as for the other
-// stateless ops (distribution.c). stochastic_cast_cpu.c has the kernel.
+// Definition of StochasticCastToInt: real numbers to integers, rounded up or down at random, so
+// that the mean of many roundings is the number. A model that is trained with few bits so keeps
+// changes that are smaller than its steps. The random bits come from a key and a counter, as for
+// the other stateless ops (distribution.c). stochastic_cast_cpu.c has the kernel.
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 

@@ -122,6 +122,12 @@ static void pull(const training_t* t, int32_t example, int64_t partner, bool is_
   }
 }
 
+// Moves the vector of |example| by what its partners gave.
+static void add_change(const training_t* t, int32_t example) {
+  float* in = t->in + example * t->dims;
+  for (int64_t k = 0; k < t->dims; ++k) in[k] += t->change[k];
+}
+
 static leat_status_t train(leat_kernel_context_t* c, const training_t* t) {
   const neg_train_t* state = leat_kernel_state(c);
   const int32_t* examples = leat_tensor_data(leat_kernel_input(c, 2), const int32_t);
@@ -137,8 +143,7 @@ static leat_status_t train(leat_kernel_context_t* c, const training_t* t) {
       if (word != labels[i]) pull(t, examples[i], word, false);
       LEAT_RETURN_IF_ERROR(leat_step_pace_count(&pace, 20 + (double)t->dims));
     }
-    float* in = t->in + examples[i] * t->dims;
-    for (int64_t k = 0; k < t->dims; ++k) in[k] += t->change[k];
+    add_change(t, examples[i]);
   }
   return leat_ok_status();
 }

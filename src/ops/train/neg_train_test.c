@@ -8,8 +8,9 @@
 #define OUT LEAT_REFERENCE_TO(FLOAT, LEAT_DIMS(3, 2), 1, .5, -.5, .75, .25, -1.5)
 #define WORDS(...) LEAT_ITEMS(INT32, LEAT_DIMS(3), __VA_ARGS__)
 #define RATE LEAT_SCALAR_ITEM(FLOAT, .5)
-#define DRAWS(count, ...)                                                                  \
-  .attrs = {LEAT_CASE_INTS("vocab_count", __VA_ARGS__), LEAT_CASE_INT("num_negative_samples", count)}
+#define DRAWS(count, ...)                                \
+  .attrs = {LEAT_CASE_INTS("vocab_count", __VA_ARGS__), \
+            LEAT_CASE_INT("num_negative_samples", count)}
 
 static const leat_op_case_t kCases[] = {
     {.op = "NegTrain",

@@ -1,5 +1,5 @@
-// Skipgram against TensorFlow 2.21. It seeds its generator with zero, so that the examples of a text
-// are TensorFlow's, word by word; the text here has words of different frequencies, because
+// Skipgram against TensorFlow 2.21. It seeds its generator with zero, so that the examples of a
+// text are TensorFlow's, word by word; the text here has words of different frequencies, because
 // TensorFlow leaves the order of equally frequent ones open. The cases differ in what is left out
 // and in the window, and one takes more examples in a step than are made ahead, which shows in the
 // counters. A second plan of the session goes on where the first one stopped.
