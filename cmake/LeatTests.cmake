@@ -10,7 +10,8 @@ if(TARGET leat_board)
   leat_glob(board_test_sources board/*_test.c)
   list(APPEND test_sources ${board_test_sources})
 endif()
-if(NOT TARGET leat_module_png OR NOT TARGET leat_module_jpeg OR NOT TARGET leat_module_gif)
+if(NOT TARGET leat_module_png OR NOT TARGET leat_module_jpeg OR NOT TARGET leat_module_gif OR
+    NOT TARGET leat_module_webp)
   list(FILTER test_sources EXCLUDE REGEX "/client/image_file_test\\.c$")
 endif()
 if(NOT TARGET leat_board)  # which has the status page of a server
