@@ -1,5 +1,5 @@
-// Still and animated images as WebP files, through the module webp. UNIMPLEMENTED where the module is
-// absent.
+// Still and animated images as WebP files, through the module webp. UNIMPLEMENTED where the module
+// is absent.
 #ifndef LEAT_FORMATS_MEDIA_WEBP_H_
 #define LEAT_FORMATS_MEDIA_WEBP_H_
 

@@ -3,9 +3,9 @@
 // there; libwebp's animation decoder keeps the canvas, which is copied for each frame.
 //
 // How many frames there are and how large they are is read from the file's chunks before anything
-// is decoded, and the caller is asked for memory then: it refuses what is too large, so that a short
-// file that claims a huge canvas costs nothing. An animation that ends early is refused as a whole,
-// as in TensorFlow.
+// is decoded, and the caller is asked for memory then: it refuses what is too large, so that a
+// short file that claims a huge canvas costs nothing. An animation that ends early is refused as a
+// whole, as in TensorFlow.
 #include <string.h>
 #include <webp/decode.h>
 #include <webp/demux.h>

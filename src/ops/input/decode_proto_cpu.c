@@ -5,9 +5,9 @@
 //
 // Fields that the node does not ask for, and values whose wire type does not fit the field, are
 // skipped. Of several values of a singular field the last one counts. Elements behind the last
-// value of a field are 0 or empty; where a singular field is absent, they are its default. The value
-// of a group is its bytes with the tags around them, as TensorFlow has it, though EncodeProto writes
-// tags around what it is given.
+// value of a field are 0 or empty; where a singular field is absent, they are its default. The
+// value of a group is its bytes with the tags around them, as TensorFlow has it, though EncodeProto
+// writes tags around what it is given.
 //
 // Only binary messages are read: text, and "sanitize", which parses and writes a message once more
 // before it is read, would need the types of all messages inside.
