@@ -10,7 +10,8 @@ if(TARGET leat_board)
   leat_glob(board_test_sources board/*_test.c)
   list(APPEND test_sources ${board_test_sources})
 endif()
-if(NOT TARGET leat_module_png OR NOT TARGET leat_module_jpeg OR NOT TARGET leat_module_gif)
+if(NOT TARGET leat_module_png OR NOT TARGET leat_module_jpeg OR NOT TARGET leat_module_gif OR
+    NOT TARGET leat_module_webp)
   list(FILTER test_sources EXCLUDE REGEX "/client/image_file_test\\.c$")
 endif()
 if(NOT TARGET leat_board)  # which has the status page of a server
@@ -83,18 +84,30 @@ endfunction()
 # The tests that are about threads: CTest's label "threads", and the target leat_thread_tests, which
 # builds them. CI runs these under TSan, where all tests would take too long.
 function(leat_label_thread_tests)
-  get_property(names DIRECTORY PROPERTY TESTS)
-  list(FILTER names INCLUDE REGEX "^(base\\.(sync|thread_pool|observer|log|span)|board\\.board_|\
-board\\.run_|board\\.logdir_|board\\.api_graph_|board\\.trace_|cluster\\.|worker\\.|\
-device\\.cpu\\.(cpu_device|row_step)_|graph\\.op\\.op_parse|\
-kernel\\.(cancellation|cell|invoke|registry|resource)_|ops\\.nn\\.convolution_cache|\
-session\\.(plans|session|signature_cache)_|tensor\\.buffer_pool|trace\\.(collector|timeline)_|\
-tests\\.paper\\.section_(4_[46]|5_3|7)_|\
-tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock|queue|\
-random_flow|random_graph|reader|simulated|table|transfer)_|\
-tests\\.capi\\.(batch|branch|call|cancellation|concurrency|dataset|eager|function_compile|\
-partial_run|plugin|session)_|\
-tests\\.client\\.(callable|deadline|flight|input|interrupt|queue_runners|saver|supervisor|trace)_)")
+  get_property(all_names DIRECTORY PROPERTY TESTS)
+  set(patterns
+    "base\\.(sync|thread_pool|observer|log|span)_"
+    "board\\.(board|run|logdir|api_graph|trace_.*)_"
+    "(cluster|worker)\\."
+    "device\\.cpu\\.(cpu_device|row_step)_"
+    "graph\\.op\\.op_parse"
+    "kernel\\.(cancellation|cell|invoke|registry|resource)_"
+    "ops\\.nn\\.convolution_cache"
+    "session\\.(plans|session|signature_cache)_"
+    "tensor\\.buffer_pool"
+    "trace\\.(collector|timeline)_"
+    "tests\\.paper\\.section_(4_[46]|5_3|7)_"
+    "tests\\.session\\.(control_flow|enqueued|executors|fused_shapes|held_filter|optimizer_lock)_"
+    "tests\\.session\\.(queue|random_flow|random_graph|reader|simulated|table|transfer)_"
+    "tests\\.capi\\.(batch|branch|call|cancellation|concurrency|dataset|eager|function_compile)_"
+    "tests\\.capi\\.(partial_run|plugin|session)_"
+    "tests\\.client\\.(callable|deadline|flight|input|interrupt|queue_runners|saver|supervisor)_"
+    "tests\\.client\\.trace_")
+  foreach(pattern ${patterns})
+    set(matching ${all_names})
+    list(FILTER matching INCLUDE REGEX "^${pattern}")
+    list(APPEND names ${matching})
+  endforeach()
   add_custom_target(leat_thread_tests)
   foreach(name ${names})
     set_tests_properties(${name} PROPERTIES LABELS threads)

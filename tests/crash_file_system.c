@@ -263,7 +263,8 @@ void crash_file_system_free(void) {
 
 void crash_file_system_reset(void) {
   static const leat_file_system_vtable_t vtable = {
-      open_path, stat_path, rename_path, remove_path, make_directory, list, sync_directory, NULL};
+      open_path, stat_path, rename_path, remove_path, make_directory, list, sync_directory, NULL,
+      NULL};
   static leat_file_system_t file_system = {&vtable};
   static bool is_registered;
   if (!is_registered) LEAT_EXPECT_OK(leat_file_system_register("crash", &file_system));

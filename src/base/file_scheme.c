@@ -93,6 +93,22 @@ leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* 
   return status;
 }
 
+leat_status_t leat_file_system_set_option(leat_string_view_t scheme, leat_string_view_t key,
+                                          leat_string_view_t value) {
+  leat_file_system_t* fs = find(scheme.data, scheme.size);
+  if (scheme.size == 0 || is_file(scheme.data, scheme.size)) fs = leat_file_system_posix();
+  if (!fs) {
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "File system scheme '%.*s' not found to set configuration",
+                            LEAT_SV_ARG(scheme));
+  }
+  if (fs->vtable->set_option) return fs->vtable->set_option(fs, key, value);
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Setting option '%.*s' failed: the file system of scheme '%.*s' has no "
+                          "options",
+                          LEAT_SV_ARG(key), LEAT_SV_ARG(scheme));
+}
+
 // ---- The file system of all paths ---------------------------------------------------------------
 
 // Finds the file system of |*inout_path|. The path becomes the form that this file system expects,
@@ -176,7 +192,7 @@ static leat_status_t default_match(leat_file_system_t* self, const char* pattern
 leat_file_system_t* leat_file_system_default(void) {
   static const leat_file_system_vtable_t vtable = {
       default_open,           default_stat, default_rename,         default_remove,
-      default_make_directory, default_list, default_sync_directory, default_match};
+      default_make_directory, default_list, default_sync_directory, default_match, NULL};
   static leat_file_system_t file_system = {&vtable};
   return &file_system;
 }

@@ -42,7 +42,7 @@ typedef struct leat_file_stat_s {
 // returned to whoever began it.
 typedef leat_status_t (*leat_file_name_fn_t)(void* data, const char* name);
 
-// What an implementation provides. All slots but |match| must be filled.
+// What an implementation provides. All slots but the last two must be filled.
 typedef struct leat_file_system_vtable_s {
   // |*out_file| is freed by its |close|, from |allocator|, which must live until then.
   leat_status_t (*open)(leat_file_system_t* self, const char* path, leat_file_mode_t mode,
@@ -64,6 +64,9 @@ typedef struct leat_file_system_vtable_s {
   // leat_file_match. NULL: by leat_file_match_by_listing.
   leat_status_t (*match)(leat_file_system_t* self, const char* pattern, leat_file_name_fn_t fn,
                          void* data);
+  // Sets the option |key| of the file system. NULL: it has none.
+  leat_status_t (*set_option)(leat_file_system_t* self, leat_string_view_t key,
+                              leat_string_view_t value);
 } leat_file_system_vtable_t;
 
 // An implementation begins with this struct and keeps its own data behind it.
@@ -109,6 +112,11 @@ leat_file_system_t* leat_file_system_default(void);
 // any thread. It is never removed, so it must live until the process ends. Codes: ALREADY_EXISTS;
 // INVALID_ARGUMENT unless |scheme| is two or more letters, digits and dots, the first a letter.
 LEAT_MUST_USE leat_status_t leat_file_system_register(const char* scheme, leat_file_system_t* fs);
+// Sets an option of the file system of |scheme|; "" and "file" are the operating system's.
+// UNIMPLEMENTED where nothing is registered for the scheme, or the file system has no options.
+LEAT_MUST_USE leat_status_t leat_file_system_set_option(leat_string_view_t scheme,
+                                                        leat_string_view_t key,
+                                                        leat_string_view_t value);
 // Bytes of |path| that name no entry of a directory: 6 of "gs://b/x", 1 of "/x", 0 of "x".
 size_t leat_file_root_size(const char* path);
 

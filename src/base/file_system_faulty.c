@@ -160,7 +160,7 @@ void leat_file_system_faulty_initialize(leat_file_system_t* target,
                                         leat_file_system_faulty_t* out_faulty) {
   static const leat_file_system_vtable_t vtable = {
       faulty_open,           faulty_stat, faulty_rename,        faulty_remove,
-      faulty_make_directory, faulty_list, faulty_sync_directory, NULL};
+      faulty_make_directory, faulty_list, faulty_sync_directory, NULL, NULL};
   *out_faulty = (leat_file_system_faulty_t){
       .base = {&vtable},
       .target = target,

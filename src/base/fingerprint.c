@@ -212,8 +212,12 @@ static uint64_t tail_of(leat_string_view_t bytes) {
 }
 
 uint64_t leat_fingerprint_murmur(leat_string_view_t bytes) {
+  return leat_fingerprint_murmur_seeded(UINT64_C(0xdecafcaffe), bytes);
+}
+
+uint64_t leat_fingerprint_murmur_seeded(uint64_t seed, leat_string_view_t bytes) {
   const uint64_t factor = UINT64_C(0xc6a4a7935bd1e995);
-  uint64_t hash = UINT64_C(0xdecafcaffe) ^ bytes.size * factor;
+  uint64_t hash = seed ^ bytes.size * factor;
   for (size_t i = 0; i + 8 <= bytes.size; i += 8) {
     hash = (hash ^ fold(word(bytes.data + i) * factor) * factor) * factor;
   }

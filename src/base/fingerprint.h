@@ -14,6 +14,7 @@ void leat_fingerprint128(leat_string_view_t bytes, uint64_t out_words[2]);
 // The older one: MurmurHash64A with TensorFlow's seed, which ops without "Fast" or "Strong" in
 // their name use.
 uint64_t leat_fingerprint_murmur(leat_string_view_t bytes);
+uint64_t leat_fingerprint_murmur_seeded(uint64_t seed, leat_string_view_t bytes);
 // SipHash-2-4, the one that ops name "Strong": nobody without |key| can choose strings that
 // collide.
 uint64_t leat_fingerprint_keyed(const uint64_t key[2], leat_string_view_t bytes);

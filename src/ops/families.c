@@ -52,7 +52,7 @@ FAMILY(collective, COLLECTIVE_OPS, COLLECTIVE_KERNELS, NO_RULES)
 FAMILY(control, CONTROL, CONTROL, NO_RULES)
 
 // Sparse matrices in compressed rows, which are values in variant tensors.
-#define CSR(X) X(csr_cholesky) X(csr_conversion) X(csr_product)
+#define CSR(X) X(csr_cholesky) X(csr_conversion) X(csr_ordering) X(csr_product)
 FAMILY(csr, CSR, CSR, NO_RULES)
 
 // tf.data's input pipelines as values in the graph, and the iterators over them.
@@ -97,8 +97,8 @@ FAMILY(index, INDEX, INDEX, INDEX_RULES)
 // records hold.
 #define INPUT_OPS(X) X(reader) X(decode) X(example)
 #define INPUT_KERNELS(X) \
-  X(file) X(raw) X(reader) X(reader_access) X(serialized_tensor) X(csv) X(decode_proto) \
-  X(encode_proto) X(example)
+  X(file) X(raw) X(reader) X(reader_access) X(record_input) X(serialized_tensor) X(csv) \
+  X(decode_proto) X(encode_proto) X(example)
 FAMILY(input, INPUT_OPS, INPUT_KERNELS, NO_RULES)
 
 // Containers of tensors within a step: stacks and TensorArrays, which are resources that live as
@@ -174,10 +174,11 @@ FAMILY(ragged, RAGGED_OPS, RAGGED_KERNELS, NO_RULES)
 
 // Random numbers. For the same seeds they are TensorFlow's, whatever the number of threads.
 #define RANDOM_OPS(X) \
-  X(clustering) X(distribution) X(candidate) X(shuffle) X(sobol) X(variable_generator)
+  X(clustering) X(distribution) X(candidate) X(shuffle) X(sobol) X(stochastic_cast) \
+  X(variable_generator)
 #define RANDOM_KERNELS(X)                                                                 \
   X(bounded_normal) X(candidate) X(clustering) X(distribution) X(gamma) X(multinomial)    \
-  X(poisson) X(shuffle) X(sobol) X(stateless) X(variable_generator)
+  X(poisson) X(shuffle) X(sobol) X(stateless) X(stochastic_cast) X(variable_generator)
 FAMILY(random, RANDOM_OPS, RANDOM_KERNELS, NO_RULES)
 
 // Recurrent cells whose steps, or whose whole sequences, are single nodes.
@@ -235,8 +236,8 @@ FAMILY(summary, SUMMARY_OPS, SUMMARY_KERNELS, NO_RULES)
 
 // What moves variables along their gradients: the optimizers of training (section 7 of the white
 // paper).
-#define TRAIN_OPS(X) X(optimizer) X(sdca)
-#define TRAIN_KERNELS(X) X(optimizer) X(sdca) X(sdca_optimizer)
+#define TRAIN_OPS(X) X(optimizer) X(sdca) X(word2vec)
+#define TRAIN_KERNELS(X) X(neg_train) X(optimizer) X(sdca) X(sdca_optimizer) X(skipgram)
 #define TRAIN_RULES(X) X(update)
 FAMILY(train, TRAIN_OPS, TRAIN_KERNELS, TRAIN_RULES)
 

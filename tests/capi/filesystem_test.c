@@ -400,6 +400,57 @@ static void open_never(const TF_Filesystem* fs, const char* path, TF_RandomAcces
   TF_SetStatus(status, TF_UNAVAILABLE, "the shelf burns");
 }
 
+// ---- Options ------------------------------------------------------------------------------------
+
+static char option_text[100];  // "key=value" of what was set last
+
+static void set_options(const TF_Filesystem* fs, const TF_Filesystem_Option* options, int count,
+                        TF_Status* status) {
+  const TF_Filesystem_Option_Value* value = options[0].value;
+  if (count != 1 || value->type_tag != TF_Filesystem_Option_Type_Buffer ||
+      value->num_values != 1 || strcmp(options[0].name, "colour") != 0) {
+    TF_SetStatus(status, TF_INVALID_ARGUMENT, "the shelf has a colour only");
+    return;
+  }
+  snprintf(option_text, sizeof option_text, "%s=%.*s", options[0].name,
+           value->values[0].buffer_val.buf_length, value->values[0].buffer_val.buf);
+}
+
+static TF_Operation* set_option(const char* scheme, const char* key, const char* value) {
+  return add_op("FileSystemSetConfiguration",
+                (TF_Output[]){text(scheme), text(key), text(value)}, 3)
+      .oper;
+}
+
+static void expect_refusal(TF_Operation* operation, TF_Code code, const char* text) {
+  TF_SessionRun(kit.session, NULL, NULL, NULL, 0, NULL, NULL, 0,
+                (const TF_Operation* const[]){operation}, 1, NULL, kit.status);
+  kit_expect_text(kit.status, code, text);
+}
+
+static void an_op_sets_options_of_a_scheme(void** state) {
+  prepare("painted");
+  table.set_filesystem_configuration = set_options;
+  rows[1] = rows[0];
+  TF_FilesystemOps plain = table;
+  plain.set_filesystem_configuration = NULL;
+  rows[1].scheme = (char*)"plain";
+  rows[1].filesystem_ops = &plain;
+  row_count = 2;
+  tell_plugin();
+  kit_ok(kit.status);
+  model_kit_run(set_option("painted", "colour", "dark red"));
+  assert_string_equal(option_text, "colour=dark red");
+  expect_refusal(set_option("painted", "size", "1"), TF_INVALID_ARGUMENT, "a colour only");
+  expect_refusal(set_option("plain", "colour", "red"), TF_UNIMPLEMENTED, "SetConfiguration()");
+  expect_refusal(set_option("", "colour", "red"), TF_UNIMPLEMENTED, "no options");
+  expect_refusal(set_option("file", "colour", "red"), TF_UNIMPLEMENTED, "no options");
+  expect_refusal(set_option("none", "colour", "red"), TF_UNIMPLEMENTED,
+                 "scheme 'none' not found");
+}
+
+// ---- What is missing ----------------------------------------------------------------------------
+
 // Regions for reading, no rename, no stat, names and matches of its own.
 static void what_a_plugin_lacks_is_made_of_what_it_has(void** state) {
   prepare("little");
@@ -483,6 +534,7 @@ int main(void) {
       KIT_TEST(lack_of_memory_is_reported_or_harmless),
       KIT_TEST(plugins_that_are_not_in_order_are_refused),
       KIT_TEST(what_a_plugin_lacks_is_made_of_what_it_has),
+      KIT_TEST(an_op_sets_options_of_a_scheme),
   };
   return cmocka_run_group_tests(tests, group_set_up, NULL);
 }

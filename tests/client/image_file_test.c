@@ -142,6 +142,60 @@ static void test_gif(void** state) {
   expect_pixels(op("DecodeGif", cut, NULL, 0), 4, (int64_t[]){1, 1, 2, 3}, kPixels, 6);
 }
 
+// Files of two pixels by two, compressed without loss by libwebp's own encoder: red, green, blue
+// and nearly black; the same with alpha; and two frames, of which the second changes the last
+// pixel.
+#define WEBP_STILL \
+  "\122\111\106\106\062\000\000\000\127\105\102\120\126\120\070\114\045\000" \
+  "\000\000\057\001\100\000\000\037\040\044\040\150\376\037\166\103\110\220" \
+  "\220\375\377\127\041\001\101\362\177\261\371\017\174\162\124\160\003\206" \
+  "\210\376\207\000"
+#define WEBP_ALPHA \
+  "\122\111\106\106\076\000\000\000\127\105\102\120\126\120\070\114\061\000" \
+  "\000\000\057\001\100\000\020\037\040\026\114\366\346\017\234\206\220\200" \
+  "\040\372\077\230\220\200\040\371\277\230\220\200\270\106\363\377\220\060" \
+  "\163\107\252\240\246\155\003\026\277\111\107\104\377\203\003\000"
+#define WEBP_FRAMES \
+  "\122\111\106\106\236\000\000\000\127\105\102\120\126\120\070\130\012\000" \
+  "\000\000\022\000\000\000\001\000\000\001\000\000\101\116\111\115\006\000" \
+  "\000\000\377\377\377\377\000\000\101\116\115\106\076\000\000\000\000\000" \
+  "\000\000\000\000\001\000\000\001\000\000\144\000\000\002\126\120\070\114" \
+  "\045\000\000\000\057\001\100\000\000\037\040\044\040\150\376\037\166\103" \
+  "\110\220\220\375\377\127\041\001\101\362\177\261\371\017\174\162\124\160" \
+  "\003\206\210\376\207\000\101\116\115\106\054\000\000\000\000\000\000\000" \
+  "\000\000\001\000\000\001\000\000\144\000\000\000\126\120\070\114\023\000" \
+  "\000\000\057\001\100\000\020\017\060\010\103\066\007\363\037\360\030\201" \
+  "\210\376\207\000"
+
+static void test_webp(void** state) {
+  static const uint8_t kStill[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7};
+  static const uint8_t kAlpha[] = {255, 0, 0, 255, 0, 255, 0, 128, 0, 0, 255, 64, 9, 8, 7, 200};
+  static const uint8_t kFrames[] = {255, 0,   0, 255, 0,   255, 0,   255, 0, 0,   255,
+                                    255, 9,   8, 7,   255, 255, 0,   0,   255, 0, 255,
+                                    0,   255, 0, 0,   255, 255, 100, 8,   7, 255};
+  const leat_attribute_t first = leat_attribute_bool("expand_animations", 0);
+  const leat_attribute_t one = leat_attribute_int("channels", 1);
+  const leat_attribute_t four = leat_attribute_int("channels", 4);
+  TF_Output file = contents(WEBP_STILL, sizeof WEBP_STILL - 1);
+  expect_pixels(op("DecodeWebP", file, NULL, 0), 4, (int64_t[]){1, 2, 2, 3}, kStill, 12);
+  expect_pixels(op("DecodeImage", file, &first, 1), 3, (int64_t[]){2, 2, 3}, kStill, 12);
+  expect_error(op("DecodeWebP", file, &four, 1), "does not match");
+  expect_error(op("DecodeWebP", file, &one, 1), "3 or 4 channels");
+  expect_error(op("DecodePng", file, NULL, 0), "Use `DecodeWebP`");
+  expect_error(op("DecodeWebP", contents(WEBP_STILL, sizeof WEBP_STILL - 9), NULL, 0), "WebP");
+  file = contents(WEBP_ALPHA, sizeof WEBP_ALPHA - 1);
+  expect_pixels(op("DecodeWebP", file, &four, 1), 4, (int64_t[]){1, 2, 2, 4}, kAlpha, 16);
+  file = contents(WEBP_FRAMES, sizeof WEBP_FRAMES - 1);
+  expect_pixels(op("DecodeImage", file, NULL, 0), 4, (int64_t[]){2, 2, 2, 4}, kFrames, 32);
+  expect_pixels(op("DecodeImage", file, &first, 1), 3, (int64_t[]){2, 2, 4}, kFrames, 16);
+  expect_error(op("DecodeWebP", contents(WEBP_FRAMES, 120), NULL, 0), "WebP");
+  // A canvas that claims 2^24 pixels each way is refused before it is allocated.
+  char huge[sizeof WEBP_FRAMES];
+  memcpy(huge, WEBP_FRAMES, sizeof huge);
+  memset(huge + 24, 255, 6);
+  expect_error(op("DecodeWebP", contents(huge, sizeof huge - 1), NULL, 0), "");
+}
+
 static void test_refused(void** state) {
   expect_error(op("DecodeImage", contents("", 0), NULL, 0), "Input is empty");
   expect_error(op("DecodeImage", contents("hello", 5), NULL, 0), "Unknown image file format");
@@ -167,7 +221,7 @@ static void test_refused(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_png_keeps_all_pixels), TEST(test_jpeg_keeps_the_picture), TEST(test_bmp),
-      TEST(test_gif), TEST(test_refused),
+      TEST(test_gif), TEST(test_webp), TEST(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

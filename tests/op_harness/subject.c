@@ -77,6 +77,14 @@ leat_status_t leat_subject_build(const leat_subject_t* subject, leat_subject_sou
   *out_graph = NULL;
   LEAT_RETURN_IF_ERROR(
       leat_graph_create(subject->fixture->ops, leat_allocator_system(), out_graph));
+  // An op that was removed from newer graphs is tested in the last ones that had it, unless the
+  // case is about that.
+  const leat_op_t* op;
+  LEAT_RETURN_IF_ERROR(leat_op_registry_find(
+      subject->fixture->ops, leat_string_view_from(subject->op_case->op), &op));
+  if (op->row->deprecated_since > 0 && subject->op_case->code != LEAT_UNIMPLEMENTED) {
+    (*out_graph)->producer_version = op->row->deprecated_since - 1;
+  }
   leat_builder_t builder = {.graph = *out_graph};
   for (int i = 0; i < subject->input_count; ++i) {
     inputs[i] = build_source(&builder, subject, i, sources, as_constant >> i & 1);

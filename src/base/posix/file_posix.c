@@ -300,7 +300,7 @@ static leat_status_t posix_sync_directory(leat_file_system_t* self, const char* 
 leat_file_system_t* leat_file_system_posix(void) {
   static const leat_file_system_vtable_t vtable = {
       posix_open,           posix_stat, posix_rename,        posix_remove,
-      posix_make_directory, posix_list, posix_sync_directory, NULL};
+      posix_make_directory, posix_list, posix_sync_directory, NULL, NULL};
   static leat_file_system_t file_system = {&vtable};
   return &file_system;
 }

@@ -6,6 +6,7 @@
 // region of memory that is read.
 #include "capi/plugin/plugin_file_system.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -376,6 +377,41 @@ static leat_status_t plugin_match(leat_file_system_t* self, const char* pattern,
   return leat_status_join(take(&status, pattern), tell_names(fs, names, count, fn, data));
 }
 
+// ---- Options ------------------------------------------------------------------------------------
+
+// Hands the plugin one option, whose value is bytes; both live for the call. The interface has
+// pointers that are not constant, though nobody may write through them, so the plugin gets copies.
+static leat_status_t plugin_set_option(leat_file_system_t* self, leat_string_view_t key,
+                                       leat_string_view_t value) {
+  plugin_t* fs = (plugin_t*)self;
+  leat_allocator_t* allocator = leat_allocator_system();
+  char *name = NULL, *bytes = NULL;
+  TF_Status status = {NULL, NULL};
+  if (!fs->ops.set_filesystem_configuration) {
+    return leat_make_status(LEAT_UNIMPLEMENTED, "Filesystem does not support SetConfiguration()");
+  }
+  if (value.size > INT_MAX) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Option %.*s has %zu bytes, must have at most %d", LEAT_SV_ARG(key),
+                            value.size, INT_MAX);
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(allocator, key.data, key.size, &name));
+  leat_status_t copied = leat_allocator_clone_string(allocator, value.data, value.size, &bytes);
+  if (!copied) {
+    TF_Filesystem_Option_Value_Union item = {
+        .buffer_val = {.buf = bytes, .buf_length = (int)value.size}};
+    TF_Filesystem_Option_Value values = {
+        .type_tag = TF_Filesystem_Option_Type_Buffer, .num_values = 1, .values = &item};
+    const TF_Filesystem_Option option = {.name = name, .value = &values};
+    fs->ops.set_filesystem_configuration(&fs->state, &option, 1, &status);
+    copied = take(&status, name);
+  }
+  leat_allocator_free(allocator, name);
+  leat_allocator_free(allocator, bytes);
+  return copied;
+}
+
 const leat_file_system_vtable_t leat_plugin_file_system_vtable = {
     plugin_open,           plugin_stat, plugin_rename,         plugin_remove,
-    plugin_make_directory, plugin_list, plugin_sync_directory, plugin_match};
+    plugin_make_directory, plugin_list, plugin_sync_directory, plugin_match,
+    plugin_set_option};

@@ -2,6 +2,7 @@
 //
 //   DecodePng, DecodeJpeg, DecodeBmp  contents of a file [] -> image [height, width, channels]
 //   DecodeGif                         contents [] -> images [frames, height, width, 3]
+//   DecodeWebP                        contents [] -> images [frames, height, width, channels]
 //   DecodeImage                       contents [] of any of these -> one or the other
 //   DecodeAndCropJpeg                 contents [], window [y, x, height, width] -> image
 //   ExtractJpegShape                  contents [] -> [height, width, channels] from the file's head
@@ -40,6 +41,17 @@ static leat_status_t animation_shape(leat_inference_t* c) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(take_contents(c));
   const int64_t dims[] = {LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN, 3};
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &shape));
+  leat_inference_set_output(c, 0, shape);
+  return leat_ok_status();
+}
+
+static leat_status_t frames_shape(leat_inference_t* c) {
+  leat_partial_shape_t shape;
+  const int64_t channels = leat_node_attr_int(c->node, "channels", 0);
+  LEAT_RETURN_IF_ERROR(take_contents(c));
+  const int64_t dims[] = {LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN,
+                          channels > 0 ? channels : LEAT_DIM_UNKNOWN};
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 4, dims, &shape));
   leat_inference_set_output(c, 0, shape);
   return leat_ok_status();
@@ -154,6 +166,12 @@ const leat_op_row_t leat_codec_ops[] = {
      .attrs = "channels: int = 0",
      .shape = image_shape,
      .doc = "The image in a BMP file."},
+    {.name = "DecodeWebP",
+     .inputs = "contents: string",
+     .outputs = "image: dtype",
+     .attrs = "channels: int = 0; dtype: {uint8} = uint8",
+     .shape = frames_shape,
+     .doc = "The frames of a WebP file; a still image is one."},
     {.name = "DecodeImage",
      .inputs = "contents: string",
      .outputs = "image: dtype",

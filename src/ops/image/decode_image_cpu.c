@@ -15,15 +15,17 @@
 #include "formats/media/gif.h"
 #include "formats/media/jpeg.h"
 #include "formats/media/png.h"
+#include "formats/media/webp.h"
 #include "ops/kernel_rows.h"
 
 // A file or image is refused above these sizes, as in TensorFlow.
 #define MOST_FILE_BYTES ((size_t)INT32_MAX)
 #define MOST_PIXELS ((int64_t)1 << 29)
 
-typedef enum format_e { JPEG, PNG, GIF, BMP, FORMATS } format_t;
-static const char* const kFormatNames[] = {"JPEG", "PNG", "GIF", "BMP"};
-static const char* const kFormatOps[] = {"decode_jpeg", "decode_png", "decode_gif", "decode_bmp"};
+typedef enum format_e { JPEG, PNG, GIF, BMP, WEBP, FORMATS } format_t;
+static const char* const kFormatNames[] = {"JPEG", "PNG", "GIF", "BMP", "WebP"};
+static const char* const kFormatOps[] = {"decode_jpeg", "decode_png", "decode_gif", "decode_bmp",
+                                         "DecodeWebP"};
 
 // What an op takes and gives.
 typedef struct op_traits_s {
@@ -38,7 +40,8 @@ static const op_traits_t kOps[] = {
     {"DecodePng", BIT(JPEG) | BIT(PNG) | BIT(GIF), false, false},
     {"DecodeGif", BIT(JPEG) | BIT(PNG) | BIT(GIF), true, false},
     {"DecodeBmp", BIT(BMP), false, false},
-    {"DecodeImage", BIT(JPEG) | BIT(PNG) | BIT(GIF) | BIT(BMP), false, false},
+    {"DecodeWebP", BIT(JPEG) | BIT(PNG) | BIT(WEBP), false, false},
+    {"DecodeImage", BIT(JPEG) | BIT(PNG) | BIT(GIF) | BIT(BMP) | BIT(WEBP), false, false},
     {"DecodeAndCropJpeg", BIT(JPEG), false, true},
 };
 
@@ -129,6 +132,7 @@ typedef struct run_s {
 static int output_rank(const run_t* run) {
   const bool any = leat_string_view_equals(LEAT_SV("DecodeImage"), run->decoding->op->name);
   if (run->decoding->op->has_frames) return 4;
+  if (run->format == WEBP) return !any || run->decoding->expands_animations ? 4 : 3;
   return any && run->format == GIF && run->decoding->expands_animations ? 4 : 3;
 }
 
@@ -188,7 +192,10 @@ static format_t format_of(leat_string_view_t file) {
     const char* text;
     size_t size;
   } kFirstBytes[] = {{"\xff\xd8\xff", 3}, {"\x89PNG\r\n\x1a\n", 8}, {"GIF8", 4}, {"BM", 2}};
-  for (int i = 0; i < FORMATS; ++i) {
+  if (file.size >= 12 && !memcmp(file.data, "RIFF", 4) && !memcmp(file.data + 8, "WEBP", 4)) {
+    return WEBP;
+  }
+  for (int i = 0; i < WEBP; ++i) {
     if (file.size >= kFirstBytes[i].size &&
         !memcmp(file.data, kFirstBytes[i].text, kFirstBytes[i].size)) {
       return (format_t)i;
@@ -201,7 +208,8 @@ static format_t format_of(leat_string_view_t file) {
 static leat_status_t check(const leat_kernel_context_t* c, const decoding_t* d, format_t format) {
   if (format == FORMATS) {
     return leat_kernel_invalid(c,
-                               "Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
+                               "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP "
+                               "required.");
   }
   if (!(d->op->formats & BIT(format))) {
     if (d->op->crops) {
@@ -220,6 +228,12 @@ static leat_status_t check(const leat_kernel_context_t* c, const decoding_t* d, 
   }
   if (format == BMP && d->channels == 1) {
     return leat_kernel_invalid(c, "`channels` must be 0, 3 or 4 for BMP, but got 1");
+  }
+  if (format == WEBP && d->channels == 1) {
+    return leat_kernel_invalid(c, "WebP only supports 3 or 4 channels");
+  }
+  if (format == WEBP && c->kernel->output_types[0] != LEAT_DTYPE_UINT8) {
+    return leat_kernel_invalid(c, "WebP only supports uint8 for dtype");
   }
   return leat_ok_status();
 }
@@ -249,6 +263,10 @@ static leat_status_t decode(run_t* run, leat_string_view_t file) {
   }
   if (run->format == GIF) {
     return leat_gif_decode(bytes, file.size, d->expands_animations ? INT32_MAX : 1, &target);
+  }
+  if (run->format == WEBP) {
+    return leat_webp_decode(bytes, file.size, (int)d->channels,
+                            d->expands_animations ? INT32_MAX : 1, &target);
   }
   if (run->format == BMP) return leat_bmp_decode(bytes, file.size, (int)d->channels, &target);
   leat_jpeg_file_t jpeg = d->jpeg;
@@ -318,6 +336,7 @@ const leat_kernel_row_t leat_decode_image_kernels_cpu[] = {
     DECODER("DecodePng"),
     DECODER("DecodeGif"),
     DECODER("DecodeBmp"),
+    DECODER("DecodeWebP"),
     DECODER("DecodeImage"),
     DECODER("DecodeAndCropJpeg"),
     {.op = "ExtractJpegShape", .device_type = "CPU", .compute = extract_shape__cpu},

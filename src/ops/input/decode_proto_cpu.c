@@ -5,7 +5,9 @@
 //
 // Fields that the node does not ask for, and values whose wire type does not fit the field, are
 // skipped. Of several values of a singular field the last one counts. Elements behind the last
-// value of a field are 0 or empty; where a singular field is absent, they are its default.
+// value of a field are 0 or empty; where a singular field is absent, they are its default. The
+// value of a group is its bytes with the tags around them, as TensorFlow has it, though EncodeProto
+// writes tags around what it is given.
 //
 // Only binary messages are read: text, and "sanitize", which parses and writes a message once more
 // before it is read, would need the types of all messages inside.
@@ -168,14 +170,21 @@ static leat_status_t walk_message(walk_t* w, leat_string_view_t bytes) {
   while (next < end) {
     uint32_t number, type;
     leat_wire_item_t item = {0};
+    const uint8_t* begin = next;
     next = leat_wire_read_tag(next, end, &number, &type);
     if (!next) return malformed(w);
     const leat_type_field_t* field = find_field(w->fields, number);
-    if (field && type == field->wire_type) {
+    if (field && type == field->wire_type && type == LEAT_WIRE_GROUP_BEGIN) {
+      next = leat_wire_skip(next, end, number, type);
+      if (!next) return malformed(w);
+      item.text = leat_string_view_make((const char*)begin, (size_t)(next - begin));
+      LEAT_RETURN_IF_ERROR(take_item(w, field, item));
+    } else if (field && type == field->wire_type) {
       next = read_item(field, next, end, &item);
       if (!next) return malformed(w);
       LEAT_RETURN_IF_ERROR(take_item(w, field, item));
     } else if (field && type == LEAT_WIRE_LENGTH) {
+      if (field->wire_type == LEAT_WIRE_GROUP_BEGIN) return malformed(w);
       leat_string_view_t packed;
       next = leat_wire_read_bytes(next, end, &packed);
       if (!next) return malformed(w);

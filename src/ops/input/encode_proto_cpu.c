@@ -108,7 +108,12 @@ static void append_field(leat_string_builder_t* out, leat_string_builder_t* scra
   }
   for (int64_t i = begin; i < end; ++i) {
     append_tag(out, field, field->wire_type);
-    append_value(out, values, i, field);
+    if (field->wire_type == LEAT_WIRE_GROUP_BEGIN) {
+      leat_string_builder_append(out, leat_tensor_string_at(values, i));
+      append_tag(out, field, LEAT_WIRE_GROUP_END);
+    } else {
+      append_value(out, values, i, field);
+    }
   }
 }
 

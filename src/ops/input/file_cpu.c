@@ -1,9 +1,9 @@
-// Kernels of the ops on whole files: ReadFile, WriteFile, MatchingFiles and ImmutableConst. They
-// go through the library's default file system (base/file_system.h), so that names of plugins' file
-// systems work as well. They block their thread while the file is read or written, and are
-// therefore marked as expensive. WriteFile makes missing directories first; the file is written in
-// place, as in TensorFlow, so that a reader may see half of it. Names are copied into an arena
-// because the file system wants them to end in NUL.
+// Kernels of the ops on whole files: ReadFile, WriteFile, MatchingFiles and ImmutableConst, and of
+// FileSystemSetConfiguration. They go through the library's default file system
+// (base/file_system.h), so that names of plugins' file systems work as well. They block their
+// thread while the file is read or written, and are therefore marked as expensive. WriteFile makes
+// missing directories first; the file is written in place, as in TensorFlow, so that a reader may
+// see half of it. Names are copied into an arena because the file system wants them to end in NUL.
 //
 // ImmutableConst reads its file when the kernel is made, and the outputs of all steps share the
 // bytes, where TensorFlow maps the file into memory.
@@ -190,6 +190,14 @@ static leat_status_t immutable__cpu(leat_kernel_context_t* c) {
   return leat_ok_status();
 }
 
+// ---- Options of file systems --------------------------------------------------------------------
+
+static leat_status_t set_configuration__cpu(leat_kernel_context_t* c) {
+  return leat_file_system_set_option(leat_tensor_string_at(leat_kernel_input(c, 0), 0),
+                                     leat_tensor_string_at(leat_kernel_input(c, 1), 0),
+                                     leat_tensor_string_at(leat_kernel_input(c, 2), 0));
+}
+
 // Defines verb__cpu, which runs |verb| with an arena for its names.
 #define KERNEL(verb)                                                \
   static leat_status_t verb##__cpu(leat_kernel_context_t* c) {      \
@@ -207,6 +215,7 @@ const leat_kernel_row_t leat_file_kernels_cpu[] = {
     {.op = "ReadFile", .device_type = "CPU", .compute = read__cpu, .expensive = true},
     {.op = "WriteFile", .device_type = "CPU", .compute = write__cpu, .expensive = true},
     {.op = "MatchingFiles", .device_type = "CPU", .compute = match__cpu, .expensive = true},
+    {.op = "FileSystemSetConfiguration", .device_type = "CPU", .compute = set_configuration__cpu},
     LEAT_CPU_KERNEL("ImmutableConst", NULL, immutable_t, immutable_create, immutable__cpu,
                     .destroy = immutable_destroy),
     LEAT_KERNEL_ROWS_END,

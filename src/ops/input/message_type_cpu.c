@@ -12,7 +12,6 @@
 #include "formats/wire/text_scanner.h"
 
 // The numbers of types in descriptors begin with 1.
-#define TYPE_GROUP 10
 #define LABEL_REPEATED 3
 static const struct {
   uint8_t kind, wire_type;
@@ -28,7 +27,7 @@ static const struct {
     {LEAT_FIELD_FIXED32, LEAT_WIRE_FIXED32, LEAT_DTYPE_UINT32, LEAT_DTYPE_UINT64, "fixed32"},
     {LEAT_FIELD_BOOL, LEAT_WIRE_VARINT, LEAT_DTYPE_BOOL, 0, "bool"},
     {LEAT_FIELD_STRING, LEAT_WIRE_LENGTH, LEAT_DTYPE_STRING, 0, "string"},
-    {0, 0, 0, 0, "group"},
+    {LEAT_FIELD_MESSAGE, LEAT_WIRE_GROUP_BEGIN, LEAT_DTYPE_STRING, 0, "group"},
     {LEAT_FIELD_MESSAGE, LEAT_WIRE_LENGTH, LEAT_DTYPE_STRING, 0, "message"},
     {LEAT_FIELD_BYTES, LEAT_WIRE_LENGTH, LEAT_DTYPE_STRING, 0, "bytes"},
     {LEAT_FIELD_UINT32, LEAT_WIRE_VARINT, LEAT_DTYPE_UINT32, LEAT_DTYPE_UINT64, "uint32"},
@@ -40,21 +39,23 @@ static const struct {
 };
 #define TYPE_COUNT (int)(sizeof kTypes / sizeof *kTypes)
 
-// The row of kTypes for a field that was found.
-static int type_of_kind(uint8_t kind) {
-  for (int i = 0; i < TYPE_COUNT; ++i) {
-    if (kTypes[i].dtype && kTypes[i].kind == kind) return i;
+// The row of kTypes for a field that was found. A group is a message with another wire type.
+static int type_of(const leat_type_field_t* field) {
+  int type = 0;
+  while (kTypes[type].kind != field->kind || kTypes[type].wire_type != field->wire_type) {
+    ++type;
+    LEAT_DCHECK(type < TYPE_COUNT);
   }
-  return TYPE_GROUP - 1;
+  return type;
 }
 
 bool leat_type_field_fits(const leat_type_field_t* field, int dtype) {
-  const int type = type_of_kind(field->kind);
+  const int type = type_of(field);
   return dtype != 0 && (dtype == kTypes[type].dtype || dtype == kTypes[type].wide_dtype);
 }
 
 const char* leat_type_field_type_name(const leat_type_field_t* field) {
-  return kTypes[type_of_kind(field->kind)].name;
+  return kTypes[type_of(field)].name;
 }
 
 // ---- Names --------------------------------------------------------------------------------------
@@ -259,15 +260,13 @@ static leat_status_t fill_field(const leat_pb_file_descriptor_set_t* set, bool i
     return leat_make_status(LEAT_INVALID_ARGUMENT, "field %.*s has type %d and number %d",
                             LEAT_SV_ARG(field->name), given->type, given->number);
   }
-  if (given->type == TYPE_GROUP) {
-    return leat_make_status(LEAT_UNIMPLEMENTED, "field %.*s is a group", LEAT_SV_ARG(field->name));
-  }
   field->number = (uint32_t)given->number;
   field->kind = kTypes[given->type - 1].kind;
   field->wire_type = kTypes[given->type - 1].wire_type;
   field->is_repeated = given->label == LABEL_REPEATED;
   const bool is_set = given->options && given->options->presence_case;
-  field->is_packed = field->is_repeated && field->wire_type != LEAT_WIRE_LENGTH &&
+  field->is_packed = field->is_repeated && field->kind != LEAT_FIELD_STRING &&
+                     field->kind != LEAT_FIELD_BYTES && field->kind != LEAT_FIELD_MESSAGE &&
                      (is_set ? given->options->packed : is_proto3);
   return field->is_repeated ? leat_ok_status() : take_default(set, given, arena, field);
 }

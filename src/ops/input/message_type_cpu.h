@@ -37,7 +37,8 @@ typedef struct leat_type_fields_s {
 // Looks up the fields that the node's attribute "field_names" names, in the type "message_type" of
 // "descriptor_source": a file, or "bytes://" and the bytes of one. Names of extensions are full
 // ones, and are only known where |with_extensions|. INVALID_ARGUMENT for a source that is no
-// FileDescriptorSet, and for a type or a field that it does not have; UNIMPLEMENTED for groups.
+// FileDescriptorSet, and for a type or a field that it does not have. A group is a message whose
+// wire type is LEAT_WIRE_GROUP_BEGIN.
 // Nothing is known of "local://", the types that are linked into TensorFlow.
 LEAT_MUST_USE leat_status_t leat_type_fields_find(const leat_kernel_creation_t* c,
                                                   bool with_extensions, leat_arena_t* arena,

@@ -16,6 +16,10 @@
 #include "ops/kernel_rows.h"
 #include "ops/matrix/linear_cpu.h"
 
+#define NOT_FOUND                                                       \
+  "Self-adjoint eigen decomposition was not successful. The input might " \
+  "not be valid."
+
 #define SCALAR double
 #define NAME(x) x##_r
 #define CONJ(x) (x)
@@ -159,8 +163,11 @@ static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(check_finite(c));
   const leat_decomposition_t* kernel = leat_kernel_state(c);
   const leat_linear_t l = {
-      .on_real = hermitian_r, .on_complex = hermitian_c, .flags = {kernel->vectors}};
-  return leat_linear_eigen(c, l, 2, 30);
+      .on_real = hermitian_r,
+      .on_complex = hermitian_c,
+      .flags = {kernel->vectors},
+      .parameter = leat_linear_epsilon(c, 0)};
+  return leat_linear_eigen(c, l, 3, 10);
 }
 
 // The deprecated form: eigenvalues and eigenvectors in one output [..., n + 1, n].
@@ -176,12 +183,13 @@ static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
                      .batch = leat_linear_batch(shape),
                      .n = n,
                      .flags = {true},
+                     .parameter = leat_linear_epsilon(c, 0),
                      .input_count = 1,
                      .output_count = 1,
                      .input_sizes = {n * n},
                      .output_sizes = {(n + 1) * n},
-                     .scratch_size = 2 * n * n + n,
-                     .cost_ns = 30 * leat_linear_cube(n)};
+                     .scratch_size = 3 * n * n + n,
+                     .cost_ns = 10 * leat_linear_cube(n)};
   return leat_linear_run(c, &l);
 }
 

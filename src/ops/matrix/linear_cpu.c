@@ -12,6 +12,7 @@
 #include "ops/matrix/linear_cpu.h"
 
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 
 #include "base/sync.h"
@@ -210,6 +211,11 @@ leat_status_t leat_linear_run(leat_kernel_context_t* c, leat_linear_t* l) {
 }
 
 // Runs over the square matrices of input 0, with |count| outputs.
+double leat_linear_epsilon(const leat_kernel_context_t* c, int index) {
+  const int dtype = leat_kernel_input(c, index)->dtype;
+  return dtype == LEAT_DTYPE_FLOAT || dtype == LEAT_DTYPE_COMPLEX64 ? FLT_EPSILON : DBL_EPSILON;
+}
+
 static leat_status_t run_squares(leat_kernel_context_t* c, leat_linear_t* l, int count,
                                  int scratch_matrices, double cubes) {
   l->batch = leat_linear_batch(&leat_kernel_input(c, 0)->shape);
@@ -247,12 +253,24 @@ leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l, int s
 
 // ---- The algorithms, for double (_r) and complex double (_c) ------------------------------------
 
+leat_rotation_t leat_rotation_of(double x, double y) {
+  if (y == 0) return (leat_rotation_t){x < 0 ? -1 : 1, 0};
+  if (x == 0) return (leat_rotation_t){0, y < 0 ? 1 : -1};
+  if (fabs(x) > fabs(y)) {
+    const double t = y / x, c = 1 / copysign(sqrt(1 + t * t), x);
+    return (leat_rotation_t){c, -t * c};
+  }
+  const double t = x / y, s = -1 / copysign(sqrt(1 + t * t), y);
+  return (leat_rotation_t){-t * s, s};
+}
+
 #define SCALAR double
 #define NAME(x) x##_r
 #define CONJ(x) (x)
 #define REAL(x) (x)
 #define MAGNITUDE(x) fabs(x)
 #include "ops/matrix/linear_algebra.inc"
+#include "ops/matrix/hermitian.inc"
 
 #define SCALAR leat_complex128_t
 #define NAME(x) x##_c
@@ -260,3 +278,4 @@ leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l, int s
 #define REAL(x) creal(x)
 #define MAGNITUDE(x) cabs(x)
 #include "ops/matrix/linear_algebra.inc"
+#include "ops/matrix/hermitian.inc"

@@ -79,7 +79,8 @@ LEAT_MUST_USE leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, le
 LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l,
                                               int scratch_matrices, double cubes);
 
-// ---- The algorithms (linear_algebra.inc), for double (_r) and complex double (_c) ---------------
+// ---- The algorithms (linear_algebra.inc, hermitian.inc), for double (_r) and complex double (_c)
+// -
 
 #define LEAT_LINEAR_DECLARE(suffix, type)                                                         \
   /* P A = L U in place, with partial pivoting; |rows|[i] = the row that came to i. The sign of   \
@@ -101,8 +102,11 @@ LEAT_MUST_USE leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_lin
                                type* scratch);                                                    \
   /* A [m, n], m >= n, = U diag(s) V^H: |a| becomes U, |v| [n, n], |s| descending. */             \
   void leat_svd_factor_##suffix(type* a, int64_t m, int64_t n, double* s, type* v);               \
-  /* A = V diag(e) V^H of the lower triangle; |a| is destroyed, |e| ascending. */                 \
-  void leat_hermitian_eig_##suffix(type* a, int64_t n, double* e, type* v);                       \
+  /* A = V diag(e) V^H of the lower triangle; |a| is destroyed, |e| ascending. |v| is used only if \
+   * |vectors|; |epsilon| is that of the type which the result shall have; |scratch| 3 (n - 1).   \
+   * false when it does not converge. */                                                          \
+  bool leat_hermitian_eig_##suffix(type* a, int64_t n, double epsilon, bool vectors, double* e,   \
+                                   type* v, type* scratch);                                       \
   /* C [m, n] = op(A) op(B), inner size k. */                                                     \
   void leat_product_##suffix(const type* a, bool adjoint_a, const type* b, bool adjoint_b,        \
                              type* c, int64_t m, int64_t n, int64_t k);
@@ -110,7 +114,21 @@ LEAT_LINEAR_DECLARE(r, double)
 LEAT_LINEAR_DECLARE(c, leat_complex128_t)
 
 // The Schur form A = Q T Q^H, in place: |a| [n, n] becomes T, an upper triangle, and |q| [n, n]
-// becomes Q, a unitary matrix. false when it does not converge, or the step ends.
-bool leat_schur_factor(leat_complex128_t* a, int64_t n, leat_complex128_t* q);
+// becomes Q, a unitary matrix. |epsilon| is that of the type which the result shall have. false
+// when it does not converge, or the step ends.
+bool leat_schur_factor(leat_complex128_t* a, int64_t n, double epsilon, leat_complex128_t* q);
+// The real Schur form A = Q T Q^T, in place: T is a triangle but for blocks [2, 2] on its diagonal,
+// whose eigenvalues are conjugate.
+bool leat_real_schur_factor_double(double* a, int64_t n, double* q);
+bool leat_real_schur_factor_float(float* a, int64_t n, float* q);
+
+// The rotation for which (c x - s y, s x + c y) is (r, 0) with r > 0.
+typedef struct leat_rotation_s {
+  double c, s;
+} leat_rotation_t;
+leat_rotation_t leat_rotation_of(double x, double y);
+
+// The epsilon of input |index|'s type: of a float or a double.
+double leat_linear_epsilon(const leat_kernel_context_t* c, int index);
 
 #endif  // LEAT_OPS_MATRIX_LINEAR_CPU_H_

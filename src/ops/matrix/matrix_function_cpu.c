@@ -12,6 +12,7 @@
 // on the pool) and returns the text of an error or NULL. "Scratch" is in elements of complex
 // double.
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 
 #include "base/checked.h"
@@ -55,7 +56,7 @@ static const char* root(const leat_linear_t* l, const void* const in[], void* co
   const int64_t n = l->n;
   scalar_t *t = scratch, *q = t + n * n;
   for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
-  if (!leat_schur_factor(t, n, q)) return no_numbers(n * n, out[0]);
+  if (!leat_schur_factor(t, n, DBL_EPSILON, q)) return no_numbers(n * n, out[0]);
   take_root(t, n);
   turn_back(q, t, n, out[0], q + n * n);
   return NULL;
@@ -106,7 +107,7 @@ static const char* logarithm(const leat_linear_t* l, const void* const in[], voi
   scalar_t *t = scratch, *q = t + n * n, *sum = q + n * n, *rest = sum + n * n;
   scalar_t* diagonal = rest + 2 * n * n;
   for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
-  if (!leat_schur_factor(t, n, q)) return no_numbers(n * n, out[0]);
+  if (!leat_schur_factor(t, n, DBL_EPSILON, q)) return no_numbers(n * n, out[0]);
   for (int64_t i = 0; i < n; ++i) {
     diagonal[i] = clog(t[i * n + i]);
     for (int64_t j = 0; j < i; ++j) t[i * n + j] = 0;
@@ -184,38 +185,158 @@ static const char* exponential(const leat_linear_t* l, const void* const in[], v
 // ---- Eigenvalues --------------------------------------------------------------------------------
 
 // Column |k| of |v| becomes the eigenvector of the triangle T for its element (k, k), by back
-// substitution. A gap between equal eigenvalues is replaced by |least|, which gives a vector that
-// is nearly parallel to another one, as LAPACK does.
+// substitution. A gap of 0 between equal eigenvalues is replaced by |least|, which gives a vector
+// that is nearly parallel to another one, as LAPACK does.
 static void find_vector(const scalar_t* t, int64_t n, int64_t k, double least, scalar_t* v) {
   for (int64_t i = 0; i < n; ++i) v[i * n + k] = i == k;
   for (int64_t i = k - 1; i >= 0; --i) {
     scalar_t sum = 0;
     for (int64_t j = i + 1; j <= k; ++j) sum += t[i * n + j] * v[j * n + k];
     scalar_t gap = t[i * n + i] - t[k * n + k];
-    if (cabs(gap) < least) gap = least;
+    if (gap == 0) gap = least;
     v[i * n + k] = -sum / gap;
   }
 }
 
-// Eigenvalues and, with flags[0], eigenvectors of unit length. Scratch: 3 n n.
-static const char* eig(const leat_linear_t* l, const void* const in[], void* const out[],
-                       void* scratch) {
-  const int64_t n = l->n;
-  scalar_t *t = scratch, *q = t + n * n, *v = q + n * n, *values = out[0], *vectors = out[1];
-  for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
-  const double least = column_norm(t, n) * 1e-16;
-  if (!leat_schur_factor(t, n, q)) return NO_CONVERGENCE;
-  for (int64_t i = 0; i < n; ++i) values[i] = t[i * n + i];
-  if (!l->flags[0]) return NULL;
-  for (int64_t k = 0; k < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
-    find_vector(t, n, k, least > 0 ? least : 1e-300, v);
+// Sorts the eigenvalues by size, and the columns of |vectors| with them, which may be NULL.
+static void sort_by_size(scalar_t* values, int64_t n, scalar_t* vectors) {
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t least = i;
+    for (int64_t j = i + 1; j < n; ++j) least = cabs(values[j]) < cabs(values[least]) ? j : least;
+    if (least == i) continue;
+    const scalar_t value = values[i];
+    values[i] = values[least];
+    values[least] = value;
+    for (int64_t k = 0; vectors && k < n; ++k) {
+      const scalar_t element = vectors[k * n + i];
+      vectors[k * n + i] = vectors[k * n + least];
+      vectors[k * n + least] = element;
+    }
   }
-  leat_product_c(q, false, v, false, vectors, n, n, n);
+}
+
+// Makes the columns unit vectors.
+static void normalize(scalar_t* vectors, int64_t n) {
   for (int64_t k = 0; k < n; ++k) {
     double square = 0;
     for (int64_t i = 0; i < n; ++i) square += creal(vectors[i * n + k] * conj(vectors[i * n + k]));
     for (int64_t i = 0; i < n; ++i) vectors[i * n + k] /= sqrt(square);
   }
+}
+
+// Eigenvalues and, with flags[0], eigenvectors of unit length. |parameter| is the epsilon of the
+// op's type. Scratch: 3 n n.
+static const char* complex_eig(const leat_linear_t* l, const void* const in[], void* const out[],
+                               void* scratch) {
+  const int64_t n = l->n;
+  scalar_t *t = scratch, *q = t + n * n, *v = q + n * n, *values = out[0];
+  scalar_t* vectors = l->flags[0] ? out[1] : NULL;
+  double square = 0;
+  for (int64_t i = 0; i < n * n; ++i) t[i] = ((const scalar_t*)in[0])[i];
+  if (!leat_schur_factor(t, n, l->parameter, q)) return NO_CONVERGENCE;
+  for (int64_t i = 0; i < n; ++i) {
+    values[i] = t[i * n + i];
+    for (int64_t j = i; j < n; ++j) square += creal(t[i * n + j] * conj(t[i * n + j]));
+  }
+  if (vectors) {
+    const double least = l->parameter * sqrt(square);
+    for (int64_t k = 0; k < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
+      find_vector(t, n, k, least > 0 ? least : DBL_MIN, v);
+    }
+    leat_product_c(q, false, v, false, vectors, n, n, n);
+    normalize(vectors, n);
+  }
+  sort_by_size(values, n, vectors);
+  return NULL;
+}
+
+// The eigenvalues of the blocks of a real Schur form, in their order. Of a pair the one with the
+// positive imaginary part comes first.
+static void read_blocks(const double* t, int64_t n, scalar_t* values) {
+  for (int64_t i = 0; i < n; ++i) {
+    values[i] = t[i * n + i];
+    if (i + 1 == n || t[(i + 1) * n + i] == 0) continue;
+    const double half = (t[i * n + i] - t[(i + 1) * n + i + 1]) / 2;
+    const double a = t[(i + 1) * n + i], b = t[i * n + i + 1];
+    const double scale = fmax(fabs(half), fmax(fabs(a), fabs(b)));
+    const double size = scale * sqrt(fabs(half / scale * (half / scale) + a / scale * (b / scale)));
+    values[i] = t[(i + 1) * n + i + 1] + half + size * I;
+    values[i + 1] = conj(values[i]);
+    ++i;
+  }
+}
+
+// Column |k| of |v| becomes the eigenvector of a real Schur form for its block at rows [k - 1, k]
+// or [k, k], where the last element is i or 1, by back substitution.
+static void find_block_vector(const double* t, int64_t n, int64_t k, scalar_t value, double least,
+                              scalar_t* v) {
+  for (int64_t i = 0; i < n; ++i) v[i * n + k] = 0;
+  v[k * n + k] = cimag(value) != 0 ? I : 1;
+  for (int64_t i = k - 1; i >= 0; --i) {
+    const bool is_pair = i > 0 && t[i * n + i - 1] != 0, is_own = t[(i + 1) * n + i] != 0;
+    scalar_t sums[2] = {0, 0};  // of rows i and i - 1
+    for (int64_t j = i + 1; j <= k; ++j) {
+      sums[0] += t[i * n + j] * v[j * n + k];
+      if (is_pair) sums[1] += t[(i - 1) * n + j] * v[j * n + k];
+    }
+    const scalar_t gap = t[i * n + i] - value;
+    if (!is_pair || is_own) {
+      v[i * n + k] = -sums[0] / (gap == 0 ? least : gap);
+      continue;
+    }
+    const scalar_t above = t[(i - 1) * n + i - 1] - value;
+    const double a = t[(i - 1) * n + i], b = t[i * n + i - 1];
+    scalar_t determinant = gap * above - a * b;
+    if (determinant == 0) determinant = least * (cabs(gap) + fabs(a) + fabs(b));
+    v[i * n + k] = (b * sums[1] - above * sums[0]) / determinant;
+    v[(i - 1) * n + k] = (a * sums[0] - gap * sums[1]) / determinant;
+    --i;
+  }
+}
+
+// The real Schur form of |t|, computed in floats, through |scratch| of 2 n n floats.
+static bool factor_as_floats(double* t, int64_t n, double* q, float* scratch) {
+  float *a = scratch, *b = scratch + n * n;
+  for (int64_t i = 0; i < n * n; ++i) a[i] = (float)t[i];
+  if (!leat_real_schur_factor_float(a, n, b)) return false;
+  for (int64_t i = 0; i < n * n; ++i) {
+    t[i] = a[i];
+    q[i] = b[i];
+  }
+  return true;
+}
+
+// What |complex_eig| computes, of a real matrix, in the order of its real Schur form.
+// Scratch: 3 n n.
+static const char* real_eig(const leat_linear_t* l, const void* const in[], void* const out[],
+                            void* scratch) {
+  const int64_t n = l->n;
+  scalar_t *v = scratch, *whole = v + n * n, *values = out[0], *vectors = out[1];
+  double *t = (double*)(whole + n * n), *q = t + n * n, norm = 0;
+  for (int64_t i = 0; i < n * n; ++i) t[i] = creal(((const scalar_t*)in[0])[i]);
+  const bool converged = l->parameter > DBL_EPSILON
+                             ? factor_as_floats(t, n, q, (float*)whole)
+                             : leat_real_schur_factor_double(t, n, q);
+  if (!converged) return NO_CONVERGENCE;
+  read_blocks(t, n, values);
+  if (!l->flags[0]) return NULL;
+  for (int64_t i = 0; i < n * n; ++i) {
+    norm += fabs(t[i]);
+    whole[i] = q[i];
+  }
+  const double least = norm > 0 ? l->parameter * norm : DBL_MIN;
+  for (int64_t k = 0; k < n && !LEAT_LINEAR_IS_OVER(n); ++k) {
+    const bool is_pair = cimag(values[k]) > 0;
+    find_block_vector(t, n, k + is_pair, values[k], least, v);
+    if (!is_pair) continue;
+    for (int64_t i = 0; i < n; ++i) {
+      v[i * n + k] = v[i * n + k + 1];
+      v[i * n + k + 1] = conj(v[i * n + k]);
+    }
+    ++k;
+  }
+  leat_product_c(whole, false, v, false, vectors, n, n, n);
+  normalize(vectors, n);
   return NULL;
 }
 
@@ -237,8 +358,11 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t eig__cpu(leat_kernel_context_t* c) {
   const leat_eig_t* kernel = leat_kernel_state(c);
-  return leat_linear_eigen(c, (leat_linear_t){.on_complex = eig, .flags = {kernel->vectors}}, 3,
-                           50);
+  const bool is_complex = leat_dtype_in(leat_kernel_input(c, 0)->dtype, LEAT_DTYPES_COMPLEX);
+  const leat_linear_t l = {.on_complex = is_complex ? complex_eig : real_eig,
+                           .flags = {kernel->vectors},
+                           .parameter = leat_linear_epsilon(c, 0)};
+  return leat_linear_eigen(c, l, 3, 50);
 }
 
 static leat_status_t run_function(leat_kernel_context_t* c, leat_linear_fn_t fn) {

@@ -15,11 +15,6 @@
 #include "ops/kernel_rows.h"
 #include "ops/random/unigram_cpu.h"
 
-// A uniform number of [0, 1), from 23 bits of a word.
-static float draw_fraction(leat_word_stream_t* words) {
-  return (float)(leat_word_stream_next(words) & 0x7fffff) * 0x1p-23f;
-}
-
 static int64_t scalar_at(const leat_kernel_context_t* c, int index) {
   return *leat_tensor_data(leat_kernel_input(c, index), const int64_t);
 }
@@ -66,7 +61,7 @@ static void sum_up(const seeding_t* s) {
 // Draws a row with a probability that is proportional to its distance. Distances that are NaN or
 // all 0 give the last row.
 static int64_t draw_row(const seeding_t* s, leat_word_stream_t* words) {
-  const float limit = draw_fraction(words) * s->sums[s->rows - 1];
+  const float limit = leat_word_stream_fraction(words) * s->sums[s->rows - 1];
   int64_t low = 0, high = s->rows - 1;  // the row is in [low, high]
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -162,7 +157,7 @@ static leat_status_t kmc2__cpu(leat_kernel_context_t* c) {
   leat_tensor_t* output;
   int64_t at = 0;
   for (int64_t i = 1; i < input->shape.element_count; ++i) {
-    if (draw_fraction(&words) * distances[at] < distances[i]) at = i;
+    if (leat_word_stream_fraction(&words) * distances[at] < distances[i]) at = i;
   }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
   *leat_tensor_data(output, int64_t) = at;

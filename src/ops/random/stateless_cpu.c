@@ -42,8 +42,7 @@ leat_status_t leat_stateless_from_seed(const leat_kernel_context_t* c, int index
   return leat_ok_status();
 }
 
-leat_status_t leat_stateless_from_key(const leat_kernel_context_t* c, int index,
-                                      leat_philox_t* out_philox) {
+leat_status_t leat_stateless_check_key(const leat_kernel_context_t* c, int index, int least) {
   const leat_tensor_t* key = leat_kernel_input(c, index);
   const leat_tensor_t* counter = leat_kernel_input(c, index + 1);
   const leat_tensor_t* algorithm = leat_kernel_input(c, index + 2);
@@ -56,10 +55,19 @@ leat_status_t leat_stateless_from_key(const leat_kernel_context_t* c, int index,
     return leat_kernel_invalid(c, "alg is %d, must be 1 (Philox) or 3 (automatic)", id);
   }
   if (key->shape.rank != 1 || key->shape.element_count != 1 || counter->shape.rank != 1 ||
-      counter->shape.element_count < 2) {
-    return leat_kernel_invalid(c, "key and counter have shapes %s and %s, must be [1] and [2]",
-                               LEAT_SHAPE_TEXT(&key->shape), LEAT_SHAPE_TEXT(&counter->shape));
+      counter->shape.element_count < least) {
+    return leat_kernel_invalid(c, "key and counter have shapes %s and %s, must be [1] and [%d]",
+                               LEAT_SHAPE_TEXT(&key->shape), LEAT_SHAPE_TEXT(&counter->shape),
+                               least);
   }
+  return leat_ok_status();
+}
+
+leat_status_t leat_stateless_from_key(const leat_kernel_context_t* c, int index,
+                                      leat_philox_t* out_philox) {
+  const leat_tensor_t* key = leat_kernel_input(c, index);
+  const leat_tensor_t* counter = leat_kernel_input(c, index + 1);
+  LEAT_RETURN_IF_ERROR(leat_stateless_check_key(c, index, 2));
   const uint64_t* words = counter->data;
   uint64_t secret = *leat_tensor_data(key, uint64_t);
   *out_philox = (leat_philox_t){

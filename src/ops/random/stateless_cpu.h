@@ -15,6 +15,10 @@ LEAT_MUST_USE leat_status_t leat_stateless_from_seed(const leat_kernel_context_t
 LEAT_MUST_USE leat_status_t leat_stateless_from_key(const leat_kernel_context_t* c, int index,
                                                     leat_philox_t* out_philox);
 
+// Checks such inputs; a counter has at least |least| words.
+LEAT_MUST_USE leat_status_t leat_stateless_check_key(const leat_kernel_context_t* c, int index,
+                                                     int least);
+
 // TensorFlow's numbers of algorithms; only Philox is made here.
 #define LEAT_STATELESS_PHILOX 1
 #define LEAT_STATELESS_THREEFRY 2

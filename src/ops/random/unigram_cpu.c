@@ -196,6 +196,18 @@ leat_status_t leat_fixed_unigrams_create(leat_kernel_creation_t* c, int64_t rang
   return make_columns(u);
 }
 
+leat_status_t leat_fixed_unigrams_of(const float* weights, int64_t count,
+                                     leat_fixed_unigrams_t** out_unigrams) {
+  leat_fixed_unigrams_t* u;
+  LEAT_DCHECK(count <= INT32_MAX);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &u));
+  *out_unigrams = u;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)count, &u->weights));
+  weight_reader_t reader = {.unigrams = u, .capacity = count};
+  for (int64_t i = 0; i < count; ++i) add_weight(&reader, weights[i]);
+  return make_columns(u);
+}
+
 void leat_fixed_unigrams_free(leat_fixed_unigrams_t* unigrams) {
   if (!unigrams) return;
   leat_allocator_free(leat_allocator_system(), unigrams->weights);
@@ -205,7 +217,7 @@ void leat_fixed_unigrams_free(leat_fixed_unigrams_t* unigrams) {
 
 int64_t leat_fixed_unigrams_draw(const leat_fixed_unigrams_t* unigrams,
                                  leat_word_stream_t* stream) {
-  float part = (float)(leat_word_stream_next(stream) & 0x7fffff) * 0x1p-23f;
+  float part = leat_word_stream_fraction(stream);
   int64_t class = leat_word_stream_below(stream, (uint32_t)unigrams->count);
   const column_t* column = &unigrams->columns[class];
   return part < column->own ? class : column->other;
@@ -219,6 +231,10 @@ int64_t leat_fixed_unigrams_possible(const leat_fixed_unigrams_t* unigrams) {
   int64_t possible = 0;
   for (int64_t i = 0; i < unigrams->count; ++i) possible += unigrams->weights[i] > 0;
   return possible;
+}
+
+int64_t leat_fixed_unigrams_count(const leat_fixed_unigrams_t* unigrams) {
+  return unigrams->count;
 }
 
 // ---- Learned ------------------------------------------------------------------------------------

@@ -41,6 +41,10 @@ static inline uint64_t leat_word_stream_next64(leat_word_stream_t* stream) {
   uint64_t low = leat_word_stream_next(stream);
   return low | (uint64_t)leat_word_stream_next(stream) << 32;
 }
+// A uniform number of [0, 1), from 23 bits of a word.
+static inline float leat_word_stream_fraction(leat_word_stream_t* stream) {
+  return (float)(leat_word_stream_next(stream) & 0x7fffff) * 0x1p-23f;
+}
 // A uniform number of [0, count), where count > 0. A plain remainder would favour small numbers, so
 // words below 2^bits mod count are thrown away: the words that are left are a multiple of |count|.
 static inline uint32_t leat_word_stream_below(leat_word_stream_t* stream, uint32_t count) {
@@ -62,6 +66,10 @@ static inline uint64_t leat_word_stream_below64(leat_word_stream_t* stream, uint
 // Belongs to one kernel, and is not changed after its creation, so that steps may draw from it at
 // once.
 typedef struct leat_fixed_unigrams_s leat_fixed_unigrams_t;
+// Makes a distribution of |count| weights, which it copies. *out_unigrams is to be freed even on
+// failure.
+LEAT_MUST_USE leat_status_t leat_fixed_unigrams_of(const float* weights, int64_t count,
+                                                   leat_fixed_unigrams_t** out_unigrams);
 // Reads the attributes of FixedUnigramCandidateSampler, and the file that they may name (this
 // blocks). INVALID_ARGUMENT unless there are |range| weights. *out_unigrams is to be freed even on
 // failure.
@@ -74,6 +82,8 @@ int64_t leat_fixed_unigrams_draw(const leat_fixed_unigrams_t* unigrams,
 float leat_fixed_unigrams_probability(const leat_fixed_unigrams_t* unigrams, int64_t value);
 // The number of classes with a weight above 0, which are those that can be drawn.
 int64_t leat_fixed_unigrams_possible(const leat_fixed_unigrams_t* unigrams);
+// The number of all classes.
+int64_t leat_fixed_unigrams_count(const leat_fixed_unigrams_t* unigrams);
 
 // ---- Learned ------------------------------------------------------------------------------------
 
