@@ -143,7 +143,8 @@ static void test_gif(void** state) {
 }
 
 // Files of two pixels by two, compressed without loss by libwebp's own encoder: red, green, blue
-// and nearly black; the same with alpha; and two frames, of which the second changes the last pixel.
+// and nearly black; the same with alpha; and two frames, of which the second changes the last
+// pixel.
 #define WEBP_STILL \
   "\122\111\106\106\062\000\000\000\127\105\102\120\126\120\070\114\045\000" \
   "\000\000\057\001\100\000\000\037\040\044\040\150\376\037\166\103\110\220" \
