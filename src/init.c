@@ -216,6 +216,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   formats/media/png.c: png
 //     the loaded module with libpng
 //     the first PNG | atomic | process
+//   formats/media/webp.c: webp
+//     the loaded module with libwebp
+//     the first WebP file | atomic | process
 //   formats/record/compression.c: zlib
 //     the loaded module with zlib
 //     the first compressed file | atomic | process
