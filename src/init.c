@@ -207,8 +207,6 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //     the first name of an op that the library does not define | atomic | process
 //   formats/media/gif.c: gif
 //     the loaded module with giflib
-//   formats/media/webp.c: webp
-//     the loaded module with libwebp
 //     the first GIF file | atomic | process
 //   formats/media/jpeg.c: jpeg
 //     the loaded module with libjpeg

@@ -171,7 +171,8 @@ static void runs_do_not_change_an_answer(void** state) {
       runs_seen += lane.run_count;
       assert_true(lane.run_count <= lane.count / 3);
       // The whole at each scale, and some of its parts.
-      for (int64_t pixel_ns = 1; pixel_ns < 4 * timeline->end_ns; pixel_ns += pixel_ns * 3 / 4 + 1) {
+      for (int64_t pixel_ns = 1; pixel_ns < 4 * timeline->end_ns;
+           pixel_ns += pixel_ns * 3 / 4 + 1) {
         leat_time_window_t window = {timeline->begin_ns, timeline->end_ns + 1, pixel_ns};
         expect_same_window(&lane, &row->lanes[l], &window);
         leat_time_window_align(&window);

@@ -96,6 +96,7 @@ static bool plain_value(const leat_op_attr_t* attr, leat_attr_value_t* out) {
   static const int64_t ones[] = {1};
   static const int32_t floats[] = {LEAT_DTYPE_FLOAT};
   static const leat_partial_shape_t vectors[] = {{1, ones}};
+  static const leat_string_view_t texts[] = {{0}};
   *out = (leat_attr_value_t){.kind = (uint8_t)attr->kind, .is_list = attr->is_list};
   out->count = attr->is_list;
   switch (attr->kind) {
@@ -112,6 +113,8 @@ static bool plain_value(const leat_op_attr_t* attr, leat_attr_value_t* out) {
       else out->shape = vectors[0];
       return true;
     case LEAT_ATTR_STRING:
+      if (attr->is_list) out->items = texts;
+      return true;
     case LEAT_ATTR_FLOAT:
     case LEAT_ATTR_BOOL: return !attr->is_list;
     default: return false;
