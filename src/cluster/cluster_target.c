@@ -7,7 +7,6 @@
 #include "cluster/cluster_target.h"
 
 #include "base/checked.h"
-#include "cluster/push.h"
 #include "cluster/remote_task.h"
 #include "cluster/rpc_message.h"
 #include "device/device_name.h"
@@ -162,7 +161,6 @@ static leat_status_t add_devices(const asked_t* asked, const leat_pb_string_list
     bool is_left;
     leat_placement_device_t device = {.incarnation = list->items[i].incarnation,
                                       .task = target->worker_count - 1,
-                                      .takes_pushed_values = list->items[i].takes_pushed_values,
                                       .speed = like->speed};
     LEAT_RETURN_IF_ERROR(passes(filters, list->items[i].name, false, &is_left));
     if (!is_left) continue;
@@ -219,7 +217,6 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
                          out_target);
     }
     if (!status) out_target->numbers = leat_task_collectives_numbers(task->collectives);
-    out_target->takes_pushed_values = leat_task_takes_pushed_values(task);
     out_target->dead_fetch_code = LEAT_INTERNAL;
     if (status) leat_target_deinitialize(out_target, task->allocator);
   }

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/span.h"
-#include "cluster/push.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/rpc_message.h"
 #include "formats/generated/worker_service.h"
@@ -24,8 +23,8 @@
 // How long another task may take to make its offer.
 #define JOIN_TIMEOUT_MS 10000
 
-static leat_task_t* task_of(const leat_value_exchange_t* exchange) {
-  return (leat_task_t*)((char*)(uintptr_t)exchange - offsetof(leat_task_t, exchange));
+static leat_task_t* task_of(const leat_fetcher_t* fetcher) {
+  return (leat_task_t*)((char*)(uintptr_t)fetcher - offsetof(leat_task_t, fetcher));
 }
 
 // The device of a key's sender stands before its first ';'.
@@ -35,7 +34,7 @@ static int sender_of(const leat_task_t* task, leat_string_view_t key) {
   return leat_cluster_spec_find_device(&task->spec, leat_string_view_make(key.data, end));
 }
 
-static bool comes_from_elsewhere(const leat_value_exchange_t* self, leat_string_view_t key) {
+static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
   const leat_task_t* task = task_of(self);
   const int sender = sender_of(task, key);
   return sender >= 0 && sender != task->number;
@@ -251,7 +250,7 @@ static void fetch_by_call(fetch_t* fetch, leat_rpc_channel_t* channel, leat_stri
 
 static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string_view_t key,
                                  leat_rendezvous_receive_fn_t fn, void* data,
-                                 leat_exchange_call_t* out_call) {
+                                 leat_fetch_call_t* out_call) {
   fetch_t* fetch;
   leat_rpc_channel_t* channel;
   leat_string_builder_t bytes;
@@ -276,18 +275,11 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
   return status;
 }
 
-static void fetch_value(leat_value_exchange_t* self, int64_t step_id, leat_string_view_t key,
+static void fetch_value(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
                         leat_rendezvous_receive_fn_t fn, void* data,
-                        leat_exchange_call_t* out_call) {
+                        leat_fetch_call_t* out_call) {
   leat_status_t status = start_fetch(task_of(self), step_id, key, fn, data, out_call);
   if (status) fn(data, status, (leat_slot_t){0});
 }
 
-leat_value_exchange_t leat_task_exchange(void) {
-  return (leat_value_exchange_t){
-      .comes_from_elsewhere = comes_from_elsewhere,
-      .goes_elsewhere = leat_task_goes_elsewhere,
-      .fetch = fetch_value,
-      .push = leat_task_push,
-  };
-}
+leat_fetcher_t leat_task_fetcher(void) { return (leat_fetcher_t){is_remote, fetch_value}; }

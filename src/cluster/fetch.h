@@ -7,8 +7,8 @@
 
 #include "cluster/service.h"
 
-// For the field |exchange| of a task: values are fetched here, and pushed by push.h.
-leat_value_exchange_t leat_task_exchange(void);
+// The fetcher of a task, for its field |fetcher|.
+leat_fetcher_t leat_task_fetcher(void);
 // Checks that the sender of a key is a device of this task. |*out_restarted| becomes true where it
 // is one that the task had before it was restarted.
 LEAT_MUST_USE leat_status_t leat_task_check_key(leat_task_t* task, leat_string_view_t key,

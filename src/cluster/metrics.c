@@ -87,21 +87,16 @@ static void print_counters(leat_task_metrics_t* metrics, leat_string_builder_t* 
     _Atomic(uint64_t)* figure;
     const char* help;
   } kCounters[] = {
-      {"tensors_sent_total", &metrics->tensors_sent,
-       "Values that other tasks fetched here, or that were pushed to them."},
+      {"tensors_sent_total", &metrics->tensors_sent, "Values that other tasks fetched here."},
       {"tensor_bytes_sent_total", &metrics->tensor_bytes_sent, "The bytes of these values."},
       {"tensors_received_total", &metrics->tensors_received,
-       "Values that were fetched from other tasks, or that they pushed."},
+       "Values that were fetched from other tasks."},
       {"tensor_bytes_received_total", &metrics->tensor_bytes_received,
        "The bytes of these values."},
       {"plane_tensors_sent_total", &metrics->plane_tensors_sent,
        "Values among those sent that went by UCX."},
       {"plane_tensors_received_total", &metrics->plane_tensors_received,
        "Values among those received that came by UCX."},
-      {"pushed_tensors_sent_total", &metrics->pushed_tensors_sent,
-       "Values among those sent that were pushed."},
-      {"pushed_tensors_received_total", &metrics->pushed_tensors_received,
-       "Values among those received that were pushed."},
       {"calls_total", &metrics->calls, "Calls that came in."},
       {"request_bytes_total", &metrics->request_bytes, "The bytes of these calls."},
       {"calls_refused_total", &metrics->calls_refused,

@@ -25,8 +25,7 @@ typedef struct leat_task_metrics_s {
   leat_metrics_times_t run_times;
   _Atomic(uint64_t) tensors_sent, tensor_bytes_sent;          // to other tasks
   _Atomic(uint64_t) tensors_received, tensor_bytes_received;  // from other tasks
-  _Atomic(uint64_t) plane_tensors_sent, plane_tensors_received;    // of these, by UCX (plane.h)
-  _Atomic(uint64_t) pushed_tensors_sent, pushed_tensors_received;  // of these, unasked (push.h)
+  _Atomic(uint64_t) plane_tensors_sent, plane_tensors_received;  // of these, by UCX (plane.h)
   _Atomic(uint64_t) request_bytes;                            // of all calls that came in
   _Atomic(uint64_t) calls, calls_refused;
   _Atomic(uint64_t) sessions_created, sessions_abandoned, worker_sessions_created;

@@ -1,16 +1,13 @@
 // A table from step numbers to rendezvous. The rendezvous of a step is a local one
-// (worker/local_rendezvous.h), which keeps values and waiting receivers, with a list of the
-// crossings beside it: the values that are being fetched from other tasks or pushed to them. An
-// abort ends both: it aborts the local rendezvous and cancels the crossings, whose receivers then
-// get the cause of the abort and not that a call was cancelled. Nobody waits for a push, so one
-// that fails aborts the step: its receiver would wait for ever, and only this task knows why.
+// (worker/local_rendezvous.h), which keeps values and waiting receivers, with a list of the fetches
+// from other tasks beside it. An abort ends both: it aborts the local rendezvous and cancels the
+// fetches, whose receivers then get the cause of the abort and not that a call was cancelled.
 //
-// A crossing has two owners, the function that starts it and the callback that ends it, since the
+// A fetch has two owners, the function that starts it and the callback that ends it, since the
 // callback may run before the start has returned. Whoever comes second frees it. The call's handle
 // is stored under the mutex only after the call was made; an abort that comes in between is seen by
-// the starter, which then cancels the call itself. Whoever cancels a call takes it out of its
-// crossing first and holds no mutex, because a call on the plane of values ends while it is
-// cancelled.
+// the starter, which then cancels the call itself. Whoever cancels a call takes it out of its fetch
+// first and holds no mutex, because a call on the plane of values ends while it is cancelled.
 //
 // A request for a value may also come after its step, when its sender was cancelled. It would wait
 // for a Send that never comes and bring the step's entry back, so the last steps that ended are
@@ -26,7 +23,7 @@
 
 #define REMEMBERED_STEPS 4096
 
-typedef struct crossing_s crossing_t;
+typedef struct fetch_s fetch_t;
 
 typedef struct step_rendezvous_s {
   leat_rendezvous_t base;
@@ -34,19 +31,19 @@ typedef struct step_rendezvous_s {
   leat_rendezvous_table_t* table;
   int64_t step_id;
   int64_t made_ns;     // when it was first named
-  leat_value_exchange_t* exchange;  // the table's, or of the view that opened it for a worker
+  leat_fetcher_t* fetcher;  // the table's, or that of the view by which the step's worker opened it
   leat_mutex_t mutex;  // guards what follows
   leat_status_t aborted;
-  crossing_t* crossings;  // under way
+  fetch_t* fetches;  // under way
 } step_rendezvous_t;
 
-struct crossing_s {
-  crossing_t* next;
-  crossing_t* previous;
+struct fetch_s {
+  fetch_t* next;
+  fetch_t* previous;
   step_rendezvous_t* rendezvous;  // retained
   leat_rendezvous_receive_fn_t fn;
   void* data;
-  leat_exchange_call_t call;  // none until the starter has stored it, and once it was cancelled
+  leat_fetch_call_t call;  // none until the starter has stored it, and once it was cancelled
   bool is_started;        // the starter has returned from making the call
   bool is_ended;          // the callback has run
 };
@@ -54,7 +51,7 @@ struct crossing_s {
 struct leat_rendezvous_table_s {
   leat_rendezvous_source_t source;
   leat_allocator_t* allocator;
-  leat_value_exchange_t* exchange;
+  leat_fetcher_t* fetcher;
   leat_mutex_t mutex;     // guards what follows; taken before the mutex of a rendezvous
   leat_word_map_t steps;  // step -> step_rendezvous_t*, retained
   leat_word_map_t over;   // those of |ring|
@@ -62,163 +59,126 @@ struct leat_rendezvous_table_s {
   size_t ring_next;
 };
 
-// ---- Crossings ----------------------------------------------------------------------------------
+// ---- Fetches ------------------------------------------------------------------------------------
 
-static void unlink_crossing(crossing_t* crossing) {
-  if (crossing->next) crossing->next->previous = crossing->previous;
-  if (crossing->previous) {
-    crossing->previous->next = crossing->next;
+static void unlink_fetch(fetch_t* fetch) {
+  if (fetch->next) fetch->next->previous = fetch->previous;
+  if (fetch->previous) {
+    fetch->previous->next = fetch->next;
   } else {
-    crossing->rendezvous->crossings = crossing->next;
+    fetch->rendezvous->fetches = fetch->next;
   }
 }
 
-static void free_call(leat_exchange_call_t call) {
+static void free_call(leat_fetch_call_t call) {
   leat_rpc_call_free(call.rpc);
   leat_plane_call_free(call.plane);
 }
 
-static void free_crossing(crossing_t* crossing) {
-  step_rendezvous_t* rendezvous = crossing->rendezvous;
-  free_call(crossing->call);
-  leat_allocator_free(rendezvous->table->allocator, crossing);
+static void free_fetch(fetch_t* fetch) {
+  step_rendezvous_t* rendezvous = fetch->rendezvous;
+  free_call(fetch->call);
+  leat_allocator_free(rendezvous->table->allocator, fetch);
   leat_rendezvous_release(&rendezvous->base);
 }
 
 // A leat_rendezvous_receive_fn_t: the other task has answered.
-static void end_crossing(void* data, leat_status_t status, leat_slot_t value) {
-  crossing_t* crossing = data;
-  step_rendezvous_t* rendezvous = crossing->rendezvous;
-  leat_rendezvous_receive_fn_t fn = crossing->fn;
-  void* fn_data = crossing->data;
+static void end_fetch(void* data, leat_status_t status, leat_slot_t value) {
+  fetch_t* fetch = data;
+  step_rendezvous_t* rendezvous = fetch->rendezvous;
+  leat_rendezvous_receive_fn_t fn = fetch->fn;
+  void* fn_data = fetch->data;
   leat_mutex_lock(&rendezvous->mutex);
-  unlink_crossing(crossing);
+  unlink_fetch(fetch);
   if (status && rendezvous->aborted) {
     leat_status_free(status);
     status = leat_status_clone(rendezvous->aborted);
   }
-  crossing->is_ended = true;
-  const bool frees = crossing->is_started;
+  fetch->is_ended = true;
+  const bool frees = fetch->is_started;
   leat_mutex_unlock(&rendezvous->mutex);
-  if (frees) free_crossing(crossing);
+  if (frees) free_fetch(fetch);
   fn(fn_data, status, value);
 }
 
 // Cancels and frees a call. Not with the mutex held: a call on the plane ends within this.
-static void cancel_call(leat_exchange_call_t call) {
+static void cancel_call(leat_fetch_call_t call) {
   leat_rpc_cancel(call.rpc);
   if (call.plane) leat_plane_cancel(call.plane);
   free_call(call);
 }
 
-// The call of the crossing was made.
-static void note_call(crossing_t* crossing, leat_exchange_call_t call) {
-  step_rendezvous_t* rendezvous = crossing->rendezvous;
+static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_string_view_t key) {
+  leat_fetcher_t* fetcher = rendezvous->fetcher;
+  leat_fetch_call_t call = {0};
+  fetcher->fetch(fetcher, rendezvous->step_id, key, end_fetch, fetch, &call);
   leat_mutex_lock(&rendezvous->mutex);
-  crossing->is_started = true;
-  const bool frees = crossing->is_ended;
+  fetch->is_started = true;
+  const bool frees = fetch->is_ended;
   const bool cancels = !frees && rendezvous->aborted;
-  if (!cancels) crossing->call = call;
+  if (!cancels) fetch->call = call;
   leat_mutex_unlock(&rendezvous->mutex);
   if (cancels) cancel_call(call);
-  if (frees) free_crossing(crossing);
+  if (frees) free_fetch(fetch);
 }
 
-// Takes the call of a crossing, which the caller then cancels. false where there is none.
-static bool take_call(step_rendezvous_t* rendezvous, leat_exchange_call_t* out_call) {
+// Takes the call of a fetch, which the caller then cancels. false where there is none.
+static bool take_call(step_rendezvous_t* rendezvous, leat_fetch_call_t* out_call) {
   leat_mutex_lock(&rendezvous->mutex);
-  crossing_t* crossing = rendezvous->crossings;
-  while (crossing && !crossing->call.rpc && !crossing->call.plane) crossing = crossing->next;
-  if (crossing) {
-    *out_call = crossing->call;
-    crossing->call = (leat_exchange_call_t){0};
+  fetch_t* fetch = rendezvous->fetches;
+  while (fetch && !fetch->call.rpc && !fetch->call.plane) fetch = fetch->next;
+  if (fetch) {
+    *out_call = fetch->call;
+    fetch->call = (leat_fetch_call_t){0};
   }
   leat_mutex_unlock(&rendezvous->mutex);
-  return crossing != NULL;
+  return fetch != NULL;
 }
 
-static leat_status_t add_crossing(step_rendezvous_t* rendezvous, leat_rendezvous_receive_fn_t fn,
-                                  void* data, crossing_t** out_crossing) {
-  crossing_t* crossing;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(rendezvous->table->allocator, 1, &crossing));
-  *crossing = (crossing_t){.rendezvous = rendezvous, .fn = fn, .data = data};
+static leat_status_t add_fetch(step_rendezvous_t* rendezvous, leat_rendezvous_receive_fn_t fn,
+                               void* data, fetch_t** out_fetch) {
+  fetch_t* fetch;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(rendezvous->table->allocator, 1, &fetch));
+  *fetch = (fetch_t){.rendezvous = rendezvous, .fn = fn, .data = data};
   leat_mutex_lock(&rendezvous->mutex);
   leat_status_t status =
       rendezvous->aborted ? leat_status_clone(rendezvous->aborted) : leat_ok_status();
   if (!status) {
     leat_rendezvous_retain(&rendezvous->base);
-    crossing->next = rendezvous->crossings;
-    if (crossing->next) crossing->next->previous = crossing;
-    rendezvous->crossings = crossing;
+    fetch->next = rendezvous->fetches;
+    if (fetch->next) fetch->next->previous = fetch;
+    rendezvous->fetches = fetch;
   }
   leat_mutex_unlock(&rendezvous->mutex);
   if (status) {
-    leat_allocator_free(rendezvous->table->allocator, crossing);
+    leat_allocator_free(rendezvous->table->allocator, fetch);
     return status;
   }
-  *out_crossing = crossing;
-  return leat_ok_status();
-}
-
-static void fetch(step_rendezvous_t* rendezvous, leat_string_view_t key,
-                  leat_rendezvous_receive_fn_t fn, void* data) {
-  leat_value_exchange_t* exchange = rendezvous->exchange;
-  leat_exchange_call_t call = {0};
-  crossing_t* crossing;
-  leat_status_t status = add_crossing(rendezvous, fn, data, &crossing);
-  if (status) {
-    fn(data, status, (leat_slot_t){0});
-    return;
-  }
-  exchange->fetch(exchange, rendezvous->step_id, key, end_crossing, crossing, &call);
-  note_call(crossing, call);
-}
-
-// A leat_rendezvous_receive_fn_t: the value is with the other task, or does not get there.
-static void pushed(void* data, leat_status_t status, leat_slot_t value) {
-  leat_rendezvous_t* rendezvous = data;
-  if (status) rendezvous->vtable->abort(rendezvous, status);
-  leat_status_free(status);
-  leat_rendezvous_release(rendezvous);
-}
-
-static leat_status_t push(step_rendezvous_t* rendezvous, leat_string_view_t key,
-                          leat_slot_t value) {
-  leat_value_exchange_t* exchange = rendezvous->exchange;
-  leat_exchange_call_t call = {0};
-  crossing_t* crossing;
-  leat_status_t status = add_crossing(rendezvous, pushed, rendezvous, &crossing);
-  if (status) {
-    leat_slot_release(&value);
-    return status;
-  }
-  leat_rendezvous_retain(&rendezvous->base);  // for |pushed|
-  exchange->push(exchange, rendezvous->step_id, key, value, end_crossing, crossing, &call);
-  note_call(crossing, call);
+  *out_fetch = fetch;
   return leat_ok_status();
 }
 
 // ---- The rendezvous of a step -------------------------------------------------------------------
 
 static leat_status_t send(leat_rendezvous_t* self, leat_rendezvous_key_t key, leat_slot_t value) {
-  step_rendezvous_t* rendezvous = (step_rendezvous_t*)self;
-  const leat_value_exchange_t* exchange = rendezvous->exchange;
-  if (key.is_pushed && exchange->goes_elsewhere(exchange, key.text)) {
-    return push(rendezvous, key.text, value);
-  }
-  return rendezvous->local->vtable->send(rendezvous->local, key, value);
+  leat_rendezvous_t* local = ((step_rendezvous_t*)self)->local;
+  return local->vtable->send(local, key, value);
 }
 
 static void receive(leat_rendezvous_t* self, leat_rendezvous_key_t key,
                     leat_rendezvous_receive_fn_t fn, void* data) {
   step_rendezvous_t* rendezvous = (step_rendezvous_t*)self;
-  const leat_value_exchange_t* exchange = rendezvous->exchange;
-  const bool is_here = key.transfer != LEAT_RENDEZVOUS_NO_TRANSFER || key.is_pushed ||
-                       !exchange->comes_from_elsewhere(exchange, key.text);
-  if (is_here) {
+  const leat_fetcher_t* fetcher = rendezvous->fetcher;
+  if (key.transfer != LEAT_RENDEZVOUS_NO_TRANSFER || !fetcher->is_remote(fetcher, key.text)) {
     rendezvous->local->vtable->receive(rendezvous->local, key, fn, data);
+    return;
+  }
+  fetch_t* fetch = NULL;
+  leat_status_t status = add_fetch(rendezvous, fn, data, &fetch);
+  if (status) {
+    fn(data, status, (leat_slot_t){0});
   } else {
-    fetch(rendezvous, key.text, fn, data);
+    start_fetch(rendezvous, fetch, key.text);
   }
 }
 
@@ -232,14 +192,14 @@ static void abort_step(leat_rendezvous_t* self, leat_status_t status) {
   leat_mutex_lock(&rendezvous->mutex);
   if (!rendezvous->aborted) rendezvous->aborted = leat_status_clone(status);
   leat_mutex_unlock(&rendezvous->mutex);
-  for (leat_exchange_call_t call; take_call(rendezvous, &call);) cancel_call(call);
+  for (leat_fetch_call_t call; take_call(rendezvous, &call);) cancel_call(call);
   rendezvous->local->vtable->abort(rendezvous->local, status);
 }
 
-// Crossings hold references, so none is under way.
+// Fetches hold references, so none is under way.
 static void destroy(leat_rendezvous_t* self) {
   step_rendezvous_t* rendezvous = (step_rendezvous_t*)self;
-  LEAT_DCHECK(!rendezvous->crossings);
+  LEAT_DCHECK(!rendezvous->fetches);
   leat_rendezvous_release(rendezvous->local);
   leat_status_free(rendezvous->aborted);
   leat_mutex_deinitialize(&rendezvous->mutex);
@@ -261,7 +221,7 @@ static leat_status_t make_rendezvous(leat_rendezvous_table_t* table, int64_t ste
   *rendezvous = (step_rendezvous_t){.base = {&kVtable},
                                     .table = table,
                                     .step_id = step_id,
-                                    .exchange = table->exchange,
+                                    .fetcher = table->fetcher,
                                     .made_ns = leat_clock_now_ns()};
   atomic_init(&rendezvous->base.references, 1);
   leat_status_t status = leat_local_rendezvous_create(table->allocator, &rendezvous->local);
@@ -322,13 +282,13 @@ static void source_close(leat_rendezvous_source_t* self, int64_t step_id) {
 }
 
 // The same of a view. The step may have been named before, by a task that asks for its values,
-// which needs no exchange.
+// which needs no fetcher.
 static leat_status_t view_open(leat_rendezvous_source_t* self, int64_t step_id,
                                leat_rendezvous_t** out_rendezvous) {
   const leat_rendezvous_view_t* view = (const leat_rendezvous_view_t*)self;
   leat_mutex_lock(&view->table->mutex);
   leat_status_t status = find_or_make(view->table, step_id, out_rendezvous);
-  if (!status) ((step_rendezvous_t*)*out_rendezvous)->exchange = view->exchange;
+  if (!status) ((step_rendezvous_t*)*out_rendezvous)->fetcher = view->fetcher;
   leat_mutex_unlock(&view->table->mutex);
   return status;
 }
@@ -337,10 +297,9 @@ static void view_close(leat_rendezvous_source_t* self, int64_t step_id) {
   leat_rendezvous_table_close(((leat_rendezvous_view_t*)self)->table, step_id);
 }
 
-void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table,
-                                     leat_value_exchange_t* exchange,
+void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table, leat_fetcher_t* fetcher,
                                      leat_rendezvous_view_t* out_view) {
-  *out_view = (leat_rendezvous_view_t){{view_open, view_close}, table, exchange};
+  *out_view = (leat_rendezvous_view_t){{view_open, view_close}, table, fetcher};
 }
 
 // Remembers that the step is over, in place of the oldest. Without memory it is not remembered. The
@@ -400,23 +359,6 @@ size_t leat_rendezvous_table_count(leat_rendezvous_table_t* table) {
   return count;
 }
 
-// Cuts a key into sender, incarnation, receiver, name, and frame and iteration.
-static bool split_key(leat_string_view_t key, leat_string_view_t parts[5]) {
-  leat_string_view_t rest = key;
-  for (int i = 0; i < 5; ++i) {
-    const size_t end = i < 4 ? leat_string_view_find(rest, ';') : rest.size;
-    if (end == SIZE_MAX) return false;
-    parts[i] = leat_string_view_make(rest.data, end);
-    rest = leat_string_view_from_index(rest, end + 1);
-  }
-  return parts[4].size > 0 && leat_string_view_find(parts[4], ';') == SIZE_MAX;
-}
-
-leat_string_view_t leat_rendezvous_key_receiver(leat_string_view_t key) {
-  leat_string_view_t parts[5];
-  return split_key(key, parts) ? parts[2] : LEAT_SV("");
-}
-
 // Reads 16 hex digits.
 static bool parse_incarnation(leat_string_view_t text, uint64_t* out_incarnation) {
   *out_incarnation = 0;
@@ -432,7 +374,17 @@ static bool parse_incarnation(leat_string_view_t text, uint64_t* out_incarnation
 leat_status_t leat_rendezvous_key_parse(leat_string_view_t key, leat_string_view_t* out_sender,
                                         uint64_t* out_incarnation) {
   leat_string_view_t parts[5];
-  if (!split_key(key, parts) || !parse_incarnation(parts[1], out_incarnation)) {
+  leat_string_view_t rest = key;
+  int count = 0;
+  for (; count < 5; ++count) {
+    const size_t end = count < 4 ? leat_string_view_find(rest, ';') : rest.size;
+    if (end == SIZE_MAX) break;
+    parts[count] = leat_string_view_make(rest.data, end);
+    rest = leat_string_view_from_index(rest, end + 1);
+  }
+  const bool is_valid = count == 5 && parse_incarnation(parts[1], out_incarnation) &&
+                        parts[4].size > 0 && leat_string_view_find(parts[4], ';') == SIZE_MAX;
+  if (!is_valid) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: %.*s",
                             LEAT_SV_ARG(key));
   }
@@ -509,14 +461,13 @@ leat_rendezvous_source_t* leat_rendezvous_table_source(leat_rendezvous_table_t* 
   return &table->source;
 }
 
-leat_status_t leat_rendezvous_table_create(leat_value_exchange_t* exchange,
-                                           leat_allocator_t* allocator,
+leat_status_t leat_rendezvous_table_create(leat_fetcher_t* fetcher, leat_allocator_t* allocator,
                                            leat_rendezvous_table_t** out_table) {
   leat_rendezvous_table_t* table;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &table));
   table->source = (leat_rendezvous_source_t){source_open, source_close};
   table->allocator = allocator;
-  table->exchange = exchange;
+  table->fetcher = fetcher;
   leat_mutex_initialize(&table->mutex);
   leat_word_map_initialize(allocator, &table->steps);
   leat_word_map_initialize(allocator, &table->over);

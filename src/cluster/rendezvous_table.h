@@ -1,19 +1,13 @@
 // The rendezvous of a task's steps, for all of its sessions (section 3.3 of the white paper).
-// Values move in one of two ways. By the receiver's pull, as in TensorFlow, a Send leaves its value
-// with its own task, and a Recv of another task asks that task for it by the number of the step and
-// the key. Between two tasks of Leat's a Send brings its value to the task of the Recv, which finds
-// it there (cluster/push.h); both ends' nodes say so, and the key that they make. A request or a
-// value may come before its step, so the rendezvous of a step belongs to the task and not to the
-// worker that runs the step:
+// Values move by the receiver's pull, as in TensorFlow: a Send leaves its value with its own task,
+// and a Recv of another task asks that task for it by the number of the step and the key. A request
+// may come before its step, so the rendezvous of a step belongs to the task and not to the worker
+// that runs the step:
 //
-//    Send whose Recv is pushed to ─▶ exchange ─▶ another task
-//
-//    Send ─▶ rendezvous of the step ◀─ Recv of this task, whose value comes from this task
-//                ▲   ▲      │          or is pushed
-//    pushed by ──┘   │      │
-//    another task    │      └─▶ exchange: Recv of this task, whose sender is another
-//      RecvTensor of ┘                    task, which is asked for the value
-//      another task
+//   Send ─▶ rendezvous of the step ◀─ Recv of this task, whose sender is of this task
+//                     ▲      │
+//     RecvTensor of ──┘      └─▶ fetcher: Recv of this task, whose sender is another
+//     another task               task, which is asked for the value
 //
 // All functions may be called from any thread. A step that is over is remembered for a while, so
 // that a receiver which comes late is refused and does not wait for ever.
@@ -24,48 +18,41 @@
 #include "cluster/rpc.h"
 #include "worker/step_table.h"
 
-// A fetch or a push under way: a call, or a fetch on the plane of values. Neither: it cannot be
+// A fetch under way: a call of RecvTensor, or one on the plane of values. Neither: it cannot be
 // cancelled.
-typedef struct leat_exchange_call_s {
+typedef struct leat_fetch_call_s {
   leat_rpc_call_t* rpc;
   leat_plane_call_t* plane;
-} leat_exchange_call_t;
+} leat_fetch_call_t;
 
-// Asks other tasks for values, and brings them values.
-typedef struct leat_value_exchange_s {
-  // Whether the sender that |key| names is of another task, or the receiver is.
-  bool (*comes_from_elsewhere)(const struct leat_value_exchange_s* self, leat_string_view_t key);
-  bool (*goes_elsewhere)(const struct leat_value_exchange_s* self, leat_string_view_t key);
+// Asks other tasks for values.
+typedef struct leat_fetcher_s {
+  // Whether the sender that |key| names is of another task.
+  bool (*is_remote)(const struct leat_fetcher_s* self, leat_string_view_t key);
   // Asks for a value. |fn| is called once, perhaps before this returns. |*out_call| is set before;
   // the caller cancels and frees what is in it.
-  void (*fetch)(struct leat_value_exchange_s* self, int64_t step_id, leat_string_view_t key,
-                leat_rendezvous_receive_fn_t fn, void* data, leat_exchange_call_t* out_call);
-  // Brings a value (taken) to the task of the receiver. |fn| is called as that of a fetch, without
-  // a value, when it is there, or does not get there.
-  void (*push)(struct leat_value_exchange_s* self, int64_t step_id, leat_string_view_t key,
-               leat_slot_t value, leat_rendezvous_receive_fn_t fn, void* data,
-               leat_exchange_call_t* out_call);
-} leat_value_exchange_t;
+  void (*fetch)(struct leat_fetcher_s* self, int64_t step_id, leat_string_view_t key,
+                leat_rendezvous_receive_fn_t fn, void* data, leat_fetch_call_t* out_call);
+} leat_fetcher_t;
 
 typedef struct leat_rendezvous_table_s leat_rendezvous_table_t;
-// |exchange| is borrowed.
-LEAT_MUST_USE leat_status_t leat_rendezvous_table_create(leat_value_exchange_t* exchange,
+// |fetcher| is borrowed.
+LEAT_MUST_USE leat_status_t leat_rendezvous_table_create(leat_fetcher_t* fetcher,
                                                          leat_allocator_t* allocator,
                                                          leat_rendezvous_table_t** out_table);
-// No step may be running, and no fetch or push under way. NULL is allowed.
+// No step may be running, and no fetch under way. NULL is allowed.
 void leat_rendezvous_table_free(leat_rendezvous_table_t* table);
 // What the workers of the task get their rendezvous from.
 leat_rendezvous_source_t* leat_rendezvous_table_source(leat_rendezvous_table_t* table);
-// Another source of the same table, whose steps reach other tasks by another exchange: that of a
-// task under the name that it has in another cluster (task.h).
+// Another source of the same table, whose steps ask other tasks by another fetcher: that of a task
+// under the name that it has in another cluster (task.h).
 typedef struct leat_rendezvous_view_s {
   leat_rendezvous_source_t source;
   leat_rendezvous_table_t* table;
-  leat_value_exchange_t* exchange;
+  leat_fetcher_t* fetcher;
 } leat_rendezvous_view_t;
-// |table| and |exchange| are borrowed.
-void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table,
-                                     leat_value_exchange_t* exchange,
+// |table| and |fetcher| are borrowed.
+void leat_rendezvous_view_initialize(leat_rendezvous_table_t* table, leat_fetcher_t* fetcher,
                                      leat_rendezvous_view_t* out_view);
 
 // Reads a key in text. INVALID_ARGUMENT where it is malformed.
@@ -77,9 +64,6 @@ LEAT_MUST_USE static inline leat_status_t leat_rendezvous_key_check(leat_string_
   uint64_t incarnation;
   return leat_rendezvous_key_parse(key, &sender, &incarnation);
 }
-
-// The device of the receiver that a key names; "" where the key is malformed.
-leat_string_view_t leat_rendezvous_key_receiver(leat_string_view_t key);
 
 // Leaves a value (taken) under |key|, as a Send of this task does. ABORTED where the step is over.
 LEAT_MUST_USE leat_status_t leat_rendezvous_table_send(leat_rendezvous_table_t* table,

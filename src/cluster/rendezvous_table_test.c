@@ -1,5 +1,5 @@
 // The rendezvous of a task's steps, where values that are sent meet those who receive them, in this
-// task or another. No network is used: the test itself plays the exchange, which answers at once,
+// task or another. No network is used: the test itself plays the fetcher, which answers at once,
 // fails, or keeps the request until the case says so. The cases fix which requests go to other
 // tasks, in which order values and receivers may come, and how a step ends for whoever waits or
 // comes late. The table remembers the last 4096 ended steps, since a receiver that comes after the
@@ -14,30 +14,28 @@
 #include "base/test.h"
 #include "base/thread.h"
 
-enum { kMostHeld = 64, kRemembered = 4096 };
+enum { kMostFetches = 64, kRemembered = 4096 };
 
 // Keys that begin so are of another task.
 #define REMOTE "/job:other"
 #define KEY(sender, name) sender "/device:CPU:0;0000000000000001;/job:me/device:CPU:0;" name ";0:0"
 
-// ---- The exchange -------------------------------------------------------------------------------
+// ---- The fetcher --------------------------------------------------------------------------------
 
 typedef enum { HOLDS, ANSWERS, FAILS } manner_t;
 
-// A fetch or a push that another task has not answered yet.
-typedef struct held_s {
+typedef struct fetched_s {
   int64_t step_id;
   leat_rendezvous_receive_fn_t fn;
   void* data;
-} held_t;
+} fetched_t;
 
 typedef struct fixture_s {
-  leat_value_exchange_t exchange;
+  leat_fetcher_t fetcher;
   manner_t manner;
   leat_mutex_t mutex;
-  held_t held[kMostHeld];
+  fetched_t held[kMostFetches];
   int held_count;
-  float pushed;  // the number of the last value that was pushed
   leat_rendezvous_table_t* table;
   leat_rendezvous_source_t* source;
 } fixture_t;
@@ -48,51 +46,30 @@ static leat_slot_t make_value(float number) {
   return slot;
 }
 
-static bool comes_from_elsewhere(const leat_value_exchange_t* self, leat_string_view_t key) {
+static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
   return leat_string_view_starts_with(key, LEAT_SV(REMOTE));
 }
 
-static bool goes_elsewhere(const leat_value_exchange_t* self, leat_string_view_t key) {
-  return leat_string_view_starts_with(leat_rendezvous_key_receiver(key), LEAT_SV(REMOTE));
-}
-
-// Answers, with |value| (taken), fails or holds, as the fixture's manner is.
-static void answer(fixture_t* f, int64_t step_id, leat_slot_t value,
-                   leat_rendezvous_receive_fn_t fn, void* data) {
-  if (f->manner == ANSWERS) {
-    fn(data, leat_ok_status(), value);
-    return;
-  }
-  leat_slot_release(&value);
-  if (f->manner == FAILS) {
-    fn(data, leat_make_status(LEAT_UNAVAILABLE, "gone"), (leat_slot_t){0});
-    return;
-  }
-  leat_mutex_lock(&f->mutex);
-  assert_true(f->held_count < kMostHeld);
-  f->held[f->held_count++] = (held_t){step_id, fn, data};
-  leat_mutex_unlock(&f->mutex);
-}
-
-static void fetch(leat_value_exchange_t* self, int64_t step_id, leat_string_view_t key,
-                  leat_rendezvous_receive_fn_t fn, void* data, leat_exchange_call_t* out_call) {
-  answer((fixture_t*)self, step_id, make_value((float)step_id), fn, data);
-}
-
-static void push(leat_value_exchange_t* self, int64_t step_id, leat_string_view_t key,
-                 leat_slot_t value, leat_rendezvous_receive_fn_t fn, void* data,
-                 leat_exchange_call_t* out_call) {
+static void fetch(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
+                  leat_rendezvous_receive_fn_t fn, void* data, leat_fetch_call_t* out_call) {
   fixture_t* f = (fixture_t*)self;
-  f->pushed = *leat_tensor_data(&value.tensor, const float);
-  leat_slot_release(&value);
-  answer(f, step_id, (leat_slot_t){0}, fn, data);
+  if (f->manner == ANSWERS) {
+    fn(data, leat_ok_status(), make_value((float)step_id));
+  } else if (f->manner == FAILS) {
+    fn(data, leat_make_status(LEAT_UNAVAILABLE, "gone"), (leat_slot_t){0});
+  } else {
+    leat_mutex_lock(&f->mutex);
+    assert_true(f->held_count < kMostFetches);
+    f->held[f->held_count++] = (fetched_t){step_id, fn, data};
+    leat_mutex_unlock(&f->mutex);
+  }
 }
 
 static int set_up(void** state) {
   static fixture_t f;
-  f = (fixture_t){.exchange = {comes_from_elsewhere, goes_elsewhere, fetch, push}};
+  f = (fixture_t){.fetcher = {is_remote, fetch}};
   leat_mutex_initialize(&f.mutex);
-  LEAT_EXPECT_OK(leat_rendezvous_table_create(&f.exchange, leat_allocator_system(), &f.table));
+  LEAT_EXPECT_OK(leat_rendezvous_table_create(&f.fetcher, leat_allocator_system(), &f.table));
   f.source = leat_rendezvous_table_source(f.table);
   *state = &f;
   return 0;
@@ -233,7 +210,7 @@ static void fetches_end_later(void** state) {
   assert_int_equal(f->held_count, 3);
   static const int order[] = {1, 0, 2};
   for (int i = 0; i < 3; ++i) {
-    const held_t* held = &f->held[order[i]];
+    const fetched_t* held = &f->held[order[i]];
     assert_int_equal(held->step_id, 6);
     assert_int_equal(receptions[order[i]].times, 0);
     held->fn(held->data, leat_ok_status(), make_value((float)i));
@@ -273,93 +250,6 @@ static void a_fetch_outlives_its_step(void** state) {
   assert_int_equal(reception.times, 0);
   f->held[0].fn(f->held[0].data, leat_make_status(LEAT_CANCELLED, "x"), (leat_slot_t){0});
   expect_failure(&reception, LEAT_ABORTED, "step 6 was cleaned up");
-}
-
-// ---- Pushes -------------------------------------------------------------------------------------
-
-#define KEY_TO(receiver, name) \
-  "/job:me/device:CPU:0;0000000000000001;" receiver "/device:CPU:0;" name ";0:0"
-
-// A Send of this task, whose value is pushed if its receiver is of another task.
-static leat_status_t push_here(fixture_t* f, int64_t step_id, const char* text, float number) {
-  leat_rendezvous_t* rendezvous = open_step(f, step_id);
-  leat_rendezvous_key_t key = leat_rendezvous_text(leat_string_view_from(text));
-  key.is_pushed = true;
-  leat_status_t status = rendezvous->vtable->send(rendezvous, key, make_value(number));
-  leat_rendezvous_release(rendezvous);
-  return status;
-}
-
-// A Recv of this task, to which the value is pushed.
-static void receive_pushed(fixture_t* f, int64_t step_id, const char* text,
-                           reception_t* reception) {
-  leat_rendezvous_t* rendezvous = open_step(f, step_id);
-  leat_rendezvous_key_t key = leat_rendezvous_text(leat_string_view_from(text));
-  key.is_pushed = true;
-  rendezvous->vtable->receive(rendezvous, key, receive_value, reception);
-  leat_rendezvous_release(rendezvous);
-}
-
-// What is pushed goes to the other task and does not stay here; between devices of this task the
-// mark changes nothing.
-static void a_value_is_pushed(void** state) {
-  fixture_t* f = *state;
-  reception_t asked = {0}, here = {0};
-  f->manner = ANSWERS;
-  LEAT_EXPECT_OK(push_here(f, 6, KEY_TO(REMOTE, "a"), 5));
-  assert_true(f->pushed == 5);
-  receive_for_another(f, 6, KEY_TO(REMOTE, "a"), &asked);
-  LEAT_EXPECT_OK(push_here(f, 6, KEY_TO("/job:me", "a"), 7));
-  assert_true(f->pushed == 5);
-  receive_pushed(f, 6, KEY_TO("/job:me", "a"), &here);
-  expect_number(&here, 7);
-  assert_int_equal(asked.times, 0);
-  leat_rendezvous_table_close(f->table, 6);
-  expect_failure(&asked, LEAT_ABORTED, "step 6 was cleaned up");
-}
-
-// Before or after its Recv, and without being asked for.
-static void a_pushed_value_is_found_here(void** state) {
-  fixture_t* f = *state;
-  reception_t first = {0}, second = {0};
-  receive_pushed(f, 6, KEY(REMOTE, "a"), &first);
-  send_here(f, 6, KEY(REMOTE, "a"), 1);
-  expect_number(&first, 1);
-  send_here(f, 6, KEY(REMOTE, "b"), 2);
-  receive_pushed(f, 6, KEY(REMOTE, "b"), &second);
-  expect_number(&second, 2);
-  assert_int_equal(f->held_count, 0);
-  leat_rendezvous_table_close(f->table, 6);
-}
-
-// Nobody waits for a push: the step is told, now or later, and with it whoever waits in the step.
-static void a_push_that_fails_ends_the_step(void** state) {
-  fixture_t* f = *state;
-  for (int later = 0; later < 2; ++later) {
-    const int64_t step = 6 + later;
-    reception_t waiting = {0};
-    f->manner = later ? HOLDS : FAILS;
-    receive_here(f, step, KEY("/job:me", "a"), &waiting);
-    LEAT_EXPECT_OK(push_here(f, step, KEY_TO(REMOTE, "a"), 5));
-    if (later) {
-      assert_int_equal(waiting.times, 0);
-      f->held[0].fn(f->held[0].data, leat_make_status(LEAT_UNAVAILABLE, "gone"), (leat_slot_t){0});
-    }
-    expect_failure(&waiting, LEAT_UNAVAILABLE, "gone");
-    LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, push_here(f, step, KEY_TO(REMOTE, "b"), 5));
-    leat_rendezvous_table_close(f->table, step);
-  }
-}
-
-// The step has been forgotten by the time at which the other task answers.
-static void a_push_outlives_its_step(void** state) {
-  fixture_t* f = *state;
-  LEAT_EXPECT_OK(push_here(f, 6, KEY_TO(REMOTE, "a"), 5));
-  LEAT_EXPECT_OK(push_here(f, 6, KEY_TO(REMOTE, "b"), 5));
-  leat_rendezvous_table_close(f->table, 6);
-  f->held[0].fn(f->held[0].data, leat_make_status(LEAT_CANCELLED, "x"), (leat_slot_t){0});
-  f->held[1].fn(f->held[1].data, leat_ok_status(), (leat_slot_t){0});
-  assert_true(leat_rendezvous_table_is_over(f->table, 6));
 }
 
 // ---- Steps that are over ------------------------------------------------------------------------
@@ -523,10 +413,6 @@ static void keys_are_read(void** state) {
       &incarnation));
   assert_true(leat_string_view_equals(sender, "/job:a/device:CPU:0"));
   assert_true(incarnation == UINT64_C(0xfedcba98765432af));
-  assert_true(leat_string_view_equals(
-      leat_rendezvous_key_receiver(LEAT_SV("a;0000000000000001;/job:b/device:CPU:0;n;0:0")),
-      "/job:b/device:CPU:0"));
-  assert_int_equal(leat_rendezvous_key_receiver(LEAT_SV("a;0000000000000001;b;n")).size, 0);
 }
 
 int main(void) {
@@ -538,10 +424,6 @@ int main(void) {
       TEST(fetches_end_later),
       TEST(an_abort_ends_fetches_with_its_cause),
       TEST(a_fetch_outlives_its_step),
-      TEST(a_value_is_pushed),
-      TEST(a_pushed_value_is_found_here),
-      TEST(a_push_that_fails_ends_the_step),
-      TEST(a_push_outlives_its_step),
       TEST(steps_that_are_over_are_refused),
       TEST(the_last_steps_are_remembered),
       TEST(the_table_frees_what_is_left),

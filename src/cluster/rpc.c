@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/module.h"
@@ -46,39 +45,6 @@ leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes, leat_allocator_t* allo
   *out_copy = copy;
   *out_view = leat_string_view_make(copy, size);
   return leat_ok_status();
-}
-
-leat_rpc_bytes_t leat_rpc_bytes_from(leat_rpc_bytes_t bytes, size_t offset,
-                                     leat_rpc_piece_t* pieces) {
-  size_t first = 0;
-  while (first < bytes.count && offset >= bytes.pieces[first].size) {
-    offset -= bytes.pieces[first++].size;
-  }
-  const leat_rpc_bytes_t rest = {pieces, bytes.count - first};
-  if (!rest.count) return rest;
-  memcpy(pieces, bytes.pieces + first, rest.count * sizeof *pieces);
-  pieces[0].data += offset;
-  pieces[0].size -= offset;
-  return rest;
-}
-
-void leat_rpc_bytes_copy(leat_rpc_bytes_t bytes, size_t offset, char* out, size_t size) {
-  for (size_t i = 0; size; ++i) {
-    LEAT_DCHECK(i < bytes.count);
-    const leat_rpc_piece_t* piece = &bytes.pieces[i];
-    const size_t skipped = LEAT_MIN(offset, piece->size);
-    const size_t taken = LEAT_MIN(size, piece->size - skipped);
-    if (taken) memcpy(out, piece->data + skipped, taken);
-    out += taken;
-    size -= taken;
-    offset -= skipped;
-  }
-}
-
-void leat_rpc_bytes_release(leat_rpc_bytes_t bytes) {
-  for (size_t i = 0; i < bytes.count; ++i) {
-    if (bytes.pieces[i].release) bytes.pieces[i].release(bytes.pieces[i].owner);
-  }
 }
 
 // ---- What the module may use --------------------------------------------------------------------

@@ -49,15 +49,6 @@ LEAT_MUST_USE leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes,
                                                 leat_allocator_t* allocator,
                                                 leat_string_view_t* out_view, char** out_copy);
 
-// Copies |size| bytes from |offset| on, which there must be.
-void leat_rpc_bytes_copy(leat_rpc_bytes_t bytes, size_t offset, char* out, size_t size);
-// The bytes from |offset| on, which may be their end. |pieces| has room for |bytes.count| pieces;
-// they are borrowed as those of |bytes| are.
-leat_rpc_bytes_t leat_rpc_bytes_from(leat_rpc_bytes_t bytes, size_t offset,
-                                     leat_rpc_piece_t* pieces);
-// Releases pieces that were not handed to the engine.
-void leat_rpc_bytes_release(leat_rpc_bytes_t bytes);
-
 // ---- Security -----------------------------------------------------------------------------------
 
 // Certificates and keys, as PEM text; borrowed for the call that takes them. All of them empty:

@@ -89,7 +89,6 @@ static const leat_service_method_t* find_method(leat_string_view_t path) {
       {LEAT_SV("/leat.Diagnosis/"), leat_diagnosis_methods},
       {LEAT_SV("/leat.Collective/"), leat_collective_methods},
       {LEAT_SV("/leat.Plane/"), leat_plane_methods},
-      {LEAT_SV("/leat.Values/"), leat_value_methods},
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kServices); ++i) {
     if (!leat_string_view_starts_with(path, kServices[i].prefix)) continue;

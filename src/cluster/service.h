@@ -15,8 +15,7 @@ typedef struct leat_service_call_s {
 
 typedef struct leat_service_method_s {
   const char* name;                             // "RunGraph"
-  // Of the request; NULL: it has no fields, or the method reads the bytes.
-  const leat_message_descriptor_t* descriptor;
+  const leat_message_descriptor_t* descriptor;  // of the request; NULL: it has no fields
   // Answers the call, now or later. |message| is the struct of |descriptor|. May block.
   void (*serve)(leat_service_call_t* call, const void* message);
 } leat_service_method_t;
@@ -27,7 +26,6 @@ extern const leat_service_method_t leat_master_methods[];  // master_methods.c
 extern const leat_service_method_t leat_diagnosis_methods[];  // diagnosis_methods.c
 extern const leat_service_method_t leat_collective_methods[];  // collective_methods.c
 extern const leat_service_method_t leat_plane_methods[];  // fetch.c
-extern const leat_service_method_t leat_value_methods[];  // push.c
 
 // A leat_rpc_handler_fn_t: serves a request of either service. |task| is a leat_task_t.
 // UNIMPLEMENTED for a method that there is not, INTERNAL for bytes that are no message, as

@@ -14,7 +14,6 @@
 #include "base/random.h"
 #include "cluster/fetch.h"
 #include "cluster/master_session.h"
-#include "cluster/push.h"
 #include "cluster/worker_run.h"
 #include "cluster/worker_session.h"
 #include "formats/wire/encode.h"
@@ -137,7 +136,6 @@ leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* 
         .locality = locality,
         .incarnation = device->incarnation,
         .xla_global_id = -1,
-        .takes_pushed_values = leat_task_takes_pushed_values(task),
     };
   }
   return leat_ok_status();
@@ -233,7 +231,7 @@ static leat_status_t open_devices(leat_task_t* task) {
 }
 
 static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* options) {
-  task->exchange = leat_task_exchange();
+  task->fetcher = leat_task_fetcher();
   leat_master_scatter_steps();
   leat_mutex_initialize(&task->mutex);
   leat_condition_initialize(&task->changed);
@@ -250,13 +248,13 @@ static leat_status_t open_task(leat_task_t* task, const leat_task_options_t* opt
       LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &task->channels));
   if (task == task->root) {
     LEAT_RETURN_IF_ERROR(
-        leat_rendezvous_table_create(&task->exchange, task->allocator, &task->rendezvous));
+        leat_rendezvous_table_create(&task->fetcher, task->allocator, &task->rendezvous));
     LEAT_RETURN_IF_ERROR(
         leat_task_collectives_create(task, options->collective_leader, &task->collectives));
   } else {
     task->rendezvous = task->root->rendezvous;
     task->collectives = task->root->collectives;
-    leat_rendezvous_view_initialize(task->rendezvous, &task->exchange, &task->view);
+    leat_rendezvous_view_initialize(task->rendezvous, &task->fetcher, &task->view);
   }
   const bool asks = options->patience.heartbeat_ms > 0;
   const leat_heartbeat_options_t heartbeat = {

@@ -74,7 +74,7 @@ typedef struct leat_task_s {
   leat_resource_manager_t** resources;  // one a device: of all sessions that are not isolated
   leat_rendezvous_table_t* rendezvous;
   leat_task_collectives_t* collectives;  // the root's
-  leat_value_exchange_t exchange;     // fetches values from other tasks, and pushes them there
+  leat_fetcher_t fetcher;             // asks the other tasks for values
   leat_plane_t* plane;                // of the root; NULL: values go by gRPC alone
   leat_recent_requests_t requests;
   leat_task_patience_t patience;

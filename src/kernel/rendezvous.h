@@ -27,9 +27,6 @@ typedef struct leat_rendezvous_key_s {
   leat_string_view_t text;  // borrowed; empty in a numbered key
   int64_t transfer;         // the transfer's number, or LEAT_RENDEZVOUS_NO_TRANSFER
   uint64_t iteration;       // of a numbered key: a number of the frame and iteration
-  // Of a text: the sender's task brings the value to the receiver's, which does not ask for it
-  // (LEAT_ATTR_NAME_PUSHED). It is no part of what tells keys apart.
-  bool is_pushed;
 } leat_rendezvous_key_t;
 static inline leat_rendezvous_key_t leat_rendezvous_text(leat_string_view_t text) {
   return (leat_rendezvous_key_t){.text = text, .transfer = LEAT_RENDEZVOUS_NO_TRANSFER};

@@ -134,11 +134,6 @@ static bool has_own_memory(const cut_t* c, int device) {
   return !c->by_task && c->placement->devices[device].has_own_memory;
 }
 
-static bool takes_pushed_values(const cut_t* c, int device) {
-  LEAT_DCHECK(device >= 0 && device < c->placement->device_count);
-  return c->placement->devices[device].takes_pushed_values;
-}
-
 // Whether the value lies in host memory; a control edge has none, and counts as if it did.
 static bool is_host(const cut_t* c, leat_output_t source) {
   return c->by_task || source.index == LEAT_CONTROL_INDEX ||
@@ -210,19 +205,20 @@ static leat_status_t add_pair(cut_t* c, leat_output_t source, int to, bool host,
   } else {
     dtype = leat_dtype_base(leat_graph_output_type(c->graph, source));
   }
-  leat_attr_t attrs[6] = {
+  leat_attr_t attrs[] = {
       LEAT_TYPE("T", dtype),
       LEAT_STRING("tensor_name", edge),
       LEAT_STRING("send_device", c->placement->devices[from].name),
       LEAT_INT("send_device_incarnation",
                (int64_t)c->placement->devices[from].incarnation),
       LEAT_STRING("recv_device", c->placement->devices[to].name),
+      LEAT_INT(LEAT_ATTR_NAME_TRANSFER, 0),
   };
-  int attr_count = 5;
-  if (!c->by_task) {
-    attrs[attr_count++] = LEAT_INT(LEAT_ATTR_NAME_TRANSFER, (int64_t)(*c->transfer_count)++);
-  } else if (takes_pushed_values(c, from) && takes_pushed_values(c, to)) {
-    attrs[attr_count++] = LEAT_BOOL(LEAT_ATTR_NAME_PUSHED, true);
+  int attr_count = LEAT_ARRAY_SIZE(attrs);
+  if (c->by_task) {
+    --attr_count;
+  } else {
+    attrs[attr_count - 1].value.i = (int64_t)(*c->transfer_count)++;
   }
   LEAT_RETURN_IF_ERROR(
       leat_arena_print(&c->arena, &name, "_%.*s/send_%d", LEAT_SV_ARG(edge), to));

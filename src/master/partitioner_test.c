@@ -392,26 +392,6 @@ static void keys_of_tasks(void** state) {
   }
 }
 
-// A transfer is pushed where both of its tasks push, and both of its ends say so.
-static void pushing_tasks(void** state) {
-  fixture_t* f = *state;
-  static leat_placement_device_t devices[LEAT_ARRAY_SIZE(task_devices)];
-  f->options.devices = devices;
-  for (int pushing = 0; pushing < 4; ++pushing) {
-    memcpy(devices, task_devices, sizeof devices);
-    for (size_t i = 0; i < LEAT_ARRAY_SIZE(devices); ++i) {
-      devices[i].takes_pushed_values = pushing >> !!devices[i].task & 1;
-    }
-    if (!pushing) node(f, "b1", "Neg", LEAT_INPUTS(source(f, "d1")));
-    cut_by_task(f, NULL, 0);
-    for (int i = 0; i < 2; ++i) {
-      const leat_node_t* n = &on_device(f, i ? 2 : 0)->graph->nodes[i];
-      assert_int_equal(leat_node_attr_bool(n, LEAT_ATTR_NAME_PUSHED, false), pushing == 3);
-    }
-    leat_partitions_free(&f->partitions);
-  }
-}
-
 static void control_edges_between_tasks(void** state) {
   fixture_t* f = *state;
   leat_output_t x = source(f, "a1");
@@ -541,7 +521,6 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_tasks, tear_down)
       TEST(tasks_are_cut),
       TEST(keys_of_tasks),
-      TEST(pushing_tasks),
       TEST(control_edges_between_tasks),
       TEST(feeds_and_fetches_stay_at_the_master),
       TEST(a_step_of_the_other_task),

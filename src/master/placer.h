@@ -21,7 +21,6 @@ typedef struct leat_placement_device_s {
   int task;
   int64_t memory_limit_bytes;  // for the greedy placer; 0: no limit
   bool has_own_memory;         // the host cannot read its tensors
-  bool takes_pushed_values;    // its task takes values that another one pushes, and pushes its own
   leat_speed_t speed;
 } leat_placement_device_t;
 

@@ -110,7 +110,6 @@ static leat_status_t describe_devices(leat_session_t* session) {
       LEAT_ALLOCATE(session->allocator, (size_t)session->device_count, &session->devices));
   for (int i = 0; i < target->device_count; ++i) {
     session->devices[i] = leat_session_describe_device(target->devices[i]);
-    session->devices[i].takes_pushed_values = target->takes_pushed_values;
   }
   for (int i = 0; i < target->remote_device_count; ++i) {
     LEAT_DCHECK(target->remote || (target->remote_devices[i].task > 0 &&

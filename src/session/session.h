@@ -119,7 +119,6 @@ typedef struct leat_target_s {
   int worker_count;
   leat_device_t** devices;  // of this process; retained
   int device_count;
-  bool takes_pushed_values;  // of |devices|: see leat_placement_device_t
   leat_placement_device_t* remote_devices;  // task by task, in the order of |workers|
   int remote_device_count;
   leat_arena_t* names;  // of the remote devices; NULL: there are none

@@ -63,8 +63,6 @@ static const leat_message_field_t device_attributes_fields[] = {
         offsetof(leat_pb_device_attributes_t, physical_device_desc), -1, NULL, NULL},
     {"xla_global_id", 8, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_device_attributes_t, xla_global_id), -1, NULL, NULL},
-    {"takes_pushed_values", 1001, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
-        offsetof(leat_pb_device_attributes_t, takes_pushed_values), -1, NULL, NULL},
 };
 static const uint8_t device_attributes_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -72,6 +70,6 @@ static const uint8_t device_attributes_tags[LEAT_MESSAGE_SHORT_TAGS] = {
         0, 7,
 };
 const leat_message_descriptor_t leat_pb_device_attributes_descriptor = {
-    "tensorflow.DeviceAttributes", sizeof(leat_pb_device_attributes_t), 8, 0,
+    "tensorflow.DeviceAttributes", sizeof(leat_pb_device_attributes_t), 7, 0,
         device_attributes_fields, device_attributes_tags, false,
 };

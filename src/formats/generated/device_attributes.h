@@ -46,7 +46,6 @@ struct leat_pb_device_attributes_s {
   uint64_t incarnation;
   leat_string_view_t physical_device_desc;
   int64_t xla_global_id;
-  bool takes_pushed_values;
 };
 extern const leat_message_descriptor_t leat_pb_device_attributes_descriptor;
 

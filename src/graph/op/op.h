@@ -166,9 +166,6 @@ typedef enum leat_identity_e {
 // which is their key in the rendezvous within a process. A Send or Recv without it, or with -1,
 // meets the other end by text.
 #define LEAT_ATTR_NAME_TRANSFER "_transfer"
-// A bool that the partitioner sets on both ends of a transfer between two tasks that push values
-// (cluster/push.h): the sender brings the value, and the receiver does not ask for it.
-#define LEAT_ATTR_NAME_PUSHED "_pushed"
 
 // The limits of one _FusedElementwise node: steps in its program, operands of a step
 // (ops/math/fused.h).

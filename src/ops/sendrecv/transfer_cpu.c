@@ -28,7 +28,6 @@ typedef struct transfer_s {
   char* key;  // the part that does not depend on the run
   size_t fixed_bytes;
   int64_t number;  // LEAT_ATTR_NAME_TRANSFER; negative: none
-  bool is_pushed;  // LEAT_ATTR_NAME_PUSHED
 } transfer_t;
 
 // Reads the transfer's number, if it has one, and prints the part of the text key that is the same
@@ -43,13 +42,10 @@ static leat_status_t transfer_create(leat_kernel_creation_t* c, void* state) {
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "send_device_incarnation", &incarnation));
   size_t room = sender.size + receiver.size + name.size + 24;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(c->allocator, room, &transfer->key));
-  // The attributes are none that the op declares, so they may be missing.
+  // The attribute is none that the op declares, so it may be missing.
   const leat_attr_value_t* number =
       leat_attr_find(c->attrs, c->attr_count, LEAT_SV(LEAT_ATTR_NAME_TRANSFER));
   transfer->number = number && number->kind == LEAT_ATTR_INT && !number->is_list ? number->i : -1;
-  const leat_attr_value_t* pushed =
-      leat_attr_find(c->attrs, c->attr_count, LEAT_SV(LEAT_ATTR_NAME_PUSHED));
-  transfer->is_pushed = pushed && pushed->kind == LEAT_ATTR_BOOL && !pushed->is_list && pushed->b;
   transfer->allocator = c->allocator;
   transfer->fixed_bytes = (size_t)snprintf(
       transfer->key, room, "%.*s;%016" PRIx64 ";%.*s;%.*s;", LEAT_SV_ARG(sender),
@@ -76,7 +72,6 @@ static leat_status_t transfer_key(const leat_kernel_context_t* c, leat_string_bu
                              leat_string_view_make(transfer->key, transfer->fixed_bytes));
   leat_string_builder_print(storage, "%" PRIu64 ":%" PRId64, c->frame_id, c->iteration);
   *out_key = leat_rendezvous_text(leat_string_builder_view(storage));
-  out_key->is_pushed = transfer->is_pushed;
   leat_status_t status = storage->status;
   storage->status = leat_ok_status();
   return status;

@@ -17,7 +17,6 @@ typedef struct note_s {
   int calls;
   int64_t transfer;
   uint64_t iteration;
-  bool is_pushed;
   char text[200];
   leat_slot_t given;     // what a receive gets
   leat_status_t status;  // of a Recv, the test's to free
@@ -28,7 +27,6 @@ typedef struct note_s {
 static void take_note(note_t* note, leat_rendezvous_key_t key) {
   note->calls++;
   note->transfer = key.transfer;
-  note->is_pushed = key.is_pushed;
   note->iteration = key.iteration;
   assert_true(key.text.size < sizeof note->text);
   snprintf(note->text, sizeof note->text, "%.*s", LEAT_SV_ARG(key.text));
@@ -65,10 +63,10 @@ static leat_device_t* make_device(const char* type) {
   return device;
 }
 
-// Runs |op|, a Send or a Recv of floats with |mark| from the partitioner, on a device of
+// Runs |op|, a Send or a Recv of floats whose attribute has |transfer|, on a device of
 // |device_type|, in a step with |transfer_count| numbers and in iteration |iteration|. Returns the
 // key that it uses and how it ended. A Recv is given |given| (moved).
-static note_t run(const char* op, const char* device_type, leat_slot_t given, leat_attr_t mark,
+static note_t run(const char* op, const char* device_type, leat_slot_t given, int64_t transfer,
                   uint32_t transfer_count, uint64_t iteration) {
   const bool sends = strstr(op, "Send") != NULL;
   scene_t scene;
@@ -79,7 +77,8 @@ static note_t run(const char* op, const char* device_type, leat_slot_t given, le
   scene_open(&scene);
   leat_attr_t attrs[] = {LEAT_TYPE("T", LEAT_DTYPE_FLOAT), LEAT_STR("tensor_name", "edge"),
                          LEAT_STR("send_device", "/a"), LEAT_INT("send_device_incarnation", 31),
-                         LEAT_STR("recv_device", "/b"), mark};
+                         LEAT_STR("recv_device", "/b"),
+                         LEAT_INT(LEAT_ATTR_NAME_TRANSFER, transfer)};
   if (!sends) attrs[0].name = LEAT_SV("tensor_type");
   leat_output_t x = scene_float(&scene, 1);
   int32_t index = scene_node(&scene, op, "here", "",
@@ -120,8 +119,8 @@ static note_t run(const char* op, const char* device_type, leat_slot_t given, le
 }
 
 static note_t key_of(bool sends, int64_t transfer, uint32_t transfer_count, uint64_t iteration) {
-  note_t note = run(sends ? "_Send" : "_Recv", "CPU", (leat_slot_t){0},
-                    LEAT_INT(LEAT_ATTR_NAME_TRANSFER, transfer), transfer_count, iteration);
+  note_t note = run(sends ? "_Send" : "_Recv", "CPU", (leat_slot_t){0}, transfer,
+                    transfer_count, iteration);
   LEAT_EXPECT_OK(note.status);
   return note;
 }
@@ -146,28 +145,9 @@ static void other_keys_are_text(void** state) {
       note_t note = key_of(sends, way ? 3 : -1, way ? 0 : 4, kIteration);
       assert_int_equal(note.transfer, LEAT_RENDEZVOUS_NO_TRANSFER);
       assert_string_equal(note.text, "/a;000000000000001f;/b;edge;5:7");
-      assert_false(note.is_pushed);
     }
   }
 }
-
-// Both ends of a transfer that the partitioner marked say so, under the same text; another kind of
-// attribute of that name is none.
-static void keys_say_that_a_value_is_pushed(void** state) {
-  for (int sends = 0; sends < 2; ++sends) {
-    for (int mark = 0; mark < 3; ++mark) {
-      const leat_attr_t marks[] = {LEAT_BOOL(LEAT_ATTR_NAME_PUSHED, true),
-                                   LEAT_BOOL(LEAT_ATTR_NAME_PUSHED, false),
-                                   LEAT_INT(LEAT_ATTR_NAME_PUSHED, 1)};
-      note_t note = run(sends ? "_Send" : "_Recv", "CPU", (leat_slot_t){0}, marks[mark], 0, 0);
-      LEAT_EXPECT_OK(note.status);
-      assert_int_equal(note.is_pushed, mark == 0);
-      assert_string_equal(note.text, "/a;000000000000001f;/b;edge;0:0");
-    }
-  }
-}
-
-#define NUMBERED LEAT_INT(LEAT_ATTR_NAME_TRANSFER, 3)
 
 // The kinds of Recv: an op and where it runs.
 static const char* const kRecvs[][2] = {{"_Recv", "CPU"}, {"_HostRecv", "CPU"},
@@ -181,7 +161,7 @@ static void values_of_another_type_are_refused(void** state) {
     leat_slot_t given = {.alive = true};
     LEAT_EXPECT_OK(leat_tensor_scalar(LEAT_DTYPE_INT64, &number, &given.tensor));
     leat_tensor_t kept = leat_tensor_share(&given.tensor);
-    note_t note = run(kRecvs[i][0], kRecvs[i][1], given, NUMBERED, 4, 0);
+    note_t note = run(kRecvs[i][0], kRecvs[i][1], given, 3, 4, 0);
     const char* message = leat_status_message(note.status);
     for (int k = 0; k < 4; ++k) {
       static const char* const kTold[] = {"'here'", "'/a;000000000000001f;/b;edge;'", "type int64",
@@ -199,11 +179,11 @@ static void values_of_the_type_and_dead_ones_are_taken(void** state) {
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kRecvs); ++i) {
     const char *op = kRecvs[i][0], *type = kRecvs[i][1];
     leat_slot_t given = {.tensor = scene_value(2), .alive = true};
-    note_t note = run(op, type, given, NUMBERED, 4, 0);
+    note_t note = run(op, type, given, 3, 4, 0);
     LEAT_EXPECT_OK(note.status);
     assert_int_equal(note.output_dtype, LEAT_DTYPE_FLOAT);
     assert_true(note.output_is_alive);
-    note = run(op, type, (leat_slot_t){.alive = false}, NUMBERED, 4, 0);
+    note = run(op, type, (leat_slot_t){.alive = false}, 3, 4, 0);
     LEAT_EXPECT_OK(note.status);
     assert_false(note.output_is_alive);
   }
@@ -213,7 +193,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbered_keys_hold_no_text),
       cmocka_unit_test(other_keys_are_text),
-      cmocka_unit_test(keys_say_that_a_value_is_pushed),
       cmocka_unit_test(values_of_another_type_are_refused),
       cmocka_unit_test(values_of_the_type_and_dead_ones_are_taken),
   };
