@@ -66,19 +66,7 @@ static void expect_equal(const board_run_t* got, const board_run_t* want) {
   }
 }
 
-// The path of the one index file in the directory, without the directory.
-static leat_status_t note_index(void* data, const char* name) {
-  if (strstr(name, ".run")) snprintf(data, 64, "%s", name);
-  return leat_ok_status();
-}
-
-static const char* index_name(void) {
-  static char name[64];
-  *name = 0;
-  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(), test_directory,
-                                                        note_index, name));
-  return name;
-}
+static const char* index_name(void) { return test_file_with_suffix(".run"); }
 
 static void a_run_comes_back_and_goes_on(void** state) {
   leat_string_builder_t log;

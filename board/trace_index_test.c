@@ -75,19 +75,7 @@ static void rewrite(const char* name, const void* data, size_t size) {
   assert_int_equal(fclose(file), 0);
 }
 
-static leat_status_t note_index(void* data, const char* name) {
-  if (strstr(name, ".trace") && !strstr(name, "perfetto")) snprintf(data, 64, "%s", name);
-  return leat_ok_status();
-}
-
-// The name of the one index in the directory; "": there is none.
-static const char* index_name(void) {
-  static char name[64];
-  *name = 0;
-  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(), test_directory,
-                                                        note_index, name));
-  return name;
-}
+static const char* index_name(void) { return test_file_with_suffix(".trace"); }
 
 static leat_status_t count_file(void* data, const char* name) {
   ++*(int*)data;

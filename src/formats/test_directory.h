@@ -49,6 +49,29 @@ static inline int test_directory_remove(void** state) {
   return 0;
 }
 
+typedef struct test_found_file_s {
+  const char* suffix;
+  char name[64];
+} test_found_file_t;
+
+static inline LEAT_MUST_USE leat_status_t test_note_suffix(void* data, const char* name) {
+  test_found_file_t* found = data;
+  if (leat_string_view_ends_with(leat_string_view_from(name),
+                                 leat_string_view_from(found->suffix))) {
+    snprintf(found->name, sizeof found->name, "%s", name);
+  }
+  return leat_ok_status();
+}
+
+// The name of the one file in the directory that ends with |suffix|; "": there is none.
+static inline const char* test_file_with_suffix(const char* suffix) {
+  static test_found_file_t found;
+  found = (test_found_file_t){.suffix = suffix};
+  LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(), test_directory,
+                                                        test_note_suffix, &found));
+  return found.name;
+}
+
 // Makes or replaces the file |name|, and fails the test where that is not possible.
 static inline void test_write_file(const char* name, const void* data, size_t size) {
   LEAT_EXPECT_OK(leat_file_write_atomically(leat_file_system_posix(), test_path(name), data, size));
