@@ -1,3 +1,15 @@
+// A thread's own ring tells when it was off its core, and the cores' rings who was on it meanwhile;
+// here the two are put together. What records spans calls this for each of its threads,
+// after it has read all rings up to one moment (base/span.c).
+//
+//   the thread   [ runs ][------ off its core ------][ runs ]
+//   the cores            |taken by A  |next B        |          preempted: a piece for A, one for B
+//   or                   |     woken by C|           |          asleep until then, and ready
+//
+// Both rings have the system's clock, but it is read for each by itself, so that the two times of
+// one switch differ a little: the note nearest to the beginning is taken for it. What is found
+// covers the whole time off the core in any case; where nothing is noted there is one piece without
+// a name. Searches rely on the notes being sorted, which the caller does once for all that it asks.
 #include "base/switch_notes.h"
 
 #include <stdlib.h>
