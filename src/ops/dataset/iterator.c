@@ -18,7 +18,10 @@
 #include "ops/op_rows.h"
 
 static leat_status_t serialized_shape(leat_inference_t* c) {
-  leat_inference_set_output(c, 0, (leat_partial_shape_t){1, (int64_t[]){LEAT_DIM_UNKNOWN}});
+  const int64_t unknown = LEAT_DIM_UNKNOWN;
+  leat_partial_shape_t vector;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &unknown, &vector));
+  leat_inference_set_output(c, 0, vector);
   return leat_ok_status();
 }
 
