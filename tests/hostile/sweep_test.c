@@ -219,7 +219,7 @@ static void sweep_ops(const leat_runtime_t* runtime) {
   for (; progress->op < count; ++progress->op, progress->number = first_case) {
     const leat_op_t* op;
     const char* name = leat_op_registry_row(runtime->ops, progress->op)->name;
-    if (name[0] == '_' || (wanted && !strstr(name, wanted))) continue;
+    if (wanted && !strstr(name, wanted)) continue;
     if (!strncmp(name, "Probe", 5)) continue;
     leat_status_t status =
         leat_op_registry_find(runtime->ops, leat_string_view_from(name), &op);
