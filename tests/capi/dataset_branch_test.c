@@ -5,14 +5,8 @@
 // second test leave elements of their feed, which the next one must get. In the third they make
 // elements ahead. Then follow branches that read their input twice, fail, or do not fit the
 // attributes.
-#include "capi/function_kit.h"
+#include "capi/dataset_kit.h"
 
-#define INT64(value) CONST("INT64", "int64_val", value)
-#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT TYPES("output_types", "DT_INT64") SCALAR
-#define NO_ARGUMENTS " attr { key: 'Targuments' value { list {} } }"
-#define NAMES \
-  " attr { key: 'shared_name' value { s: '' } } attr { key: 'container' value { s: '' } }"
 #define LIST_INT(key, ...) " attr { key: '" key "' value { list { i: [" __VA_ARGS__ "] } } }"
 #define INT(key, value) " attr { key: '" key "' value { i: " value " } }"
 #define BRANCHES(a, b)                                            \

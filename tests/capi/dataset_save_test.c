@@ -8,51 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capi/function_kit.h"
+#include "capi/dataset_kit.h"
 #include "scratch.h"
 
-#define INT64(value) CONST("INT64", "int64_val", value)
-#define TEXT(name, value) NODE(name, "Const", , CONST("STRING", "string_val", "'" value "'"))
-#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT TYPES("output_types", "DT_INT64") SCALAR
-#define NO_ARGUMENTS " attr { key: 'Targuments' value { list {} } }"
-#define NAMES \
-  " attr { key: 'shared_name' value { s: '' } } attr { key: 'container' value { s: '' } }"
 #define BOOL(key, value) " attr { key: '" key "' value { b: " value " } }"
-#define ITSELF FUNCTION("Itself", ARG("d", "VARIANT") OUT("r", "VARIANT"), RET("r", "d"))
-#define READ                                                                                  \
-  FUNCTION("Read", ARG("shards", "VARIANT") OUT("r", "VARIANT"),                              \
-           DEF("f", "FlatMapDataset", IN("shards"), ELEMENT NO_ARGUMENTS FUNC("f", "Itself")) \
-               RET("r", "f:handle:0"))
-#define SHARD                                                                       \
-  FUNCTION("Shard", ARG("a", "INT64") OUT("r", "INT64"),                            \
-           DEF("two", "Const", , INT64("2"))                                        \
-               DEF("m", "FloorMod", IN("a") IN("two:output:0"), TYPE("T", "INT64")) \
-                   RET("r", "m:z:0"))
-#define NO_NUMBER                                                              \
-  FUNCTION("NoNumber", ARG("a", "INT64") OUT("r", "FLOAT"),                    \
-           DEF("c", "Cast", IN("a"), TYPE("SrcT", "INT64") TYPE("DstT", "FLOAT")) \
-               RET("r", "c:y:0"))
-#define FUNCTIONS LIBRARY ITSELF READ SHARD NO_NUMBER END
 #define RANGE(stop)                                                                   \
   NODE("start", "Const", , INT64("0")) NODE("stop", "Const", , INT64(stop))           \
   NODE("one", "Const", , INT64("1")) TEXT("path", "saved")                            \
   NODE("range", "RangeDataset", IN("start") IN("stop") IN("one"), ELEMENT)
-#define ITERATOR(dataset)                              \
-  NODE("it", "IteratorV2", , ELEMENT NAMES)            \
-  NODE("make", "MakeIterator", IN(dataset) IN("it"), ) \
-  NODE("next", "IteratorGetNext", IN("it"), ELEMENT)   \
-  NODE("count", "DatasetCardinality", IN(dataset), )
+#define COUNTED(dataset) ITERATOR(dataset) NODE("count", "DatasetCardinality", IN(dataset), )
 #define SAVE(stop, shard, uses_function)                                           \
-  FUNCTIONS RANGE(stop)                                                            \
+  SHARD_FUNCTIONS RANGE(stop)                                                      \
   NODE("save", "SaveDatasetV2", IN("range") IN("path"),                            \
        ELEMENT FUNC("shard_func", shard) BOOL("use_shard_func", uses_function)     \
-           " attr { key: 'Tshard_func_args' value { list {} } }") ITERATOR("save")
+           " attr { key: 'Tshard_func_args' value { list {} } }") COUNTED("save")
 #define LOAD                                                                       \
-  FUNCTIONS TEXT("path", "saved")                                                  \
+  SHARD_FUNCTIONS TEXT("path", "saved")                                            \
   NODE("load", "LoadDataset", IN("path"),                                          \
        ELEMENT FUNC("reader_func", "Read")                                         \
-           " attr { key: 'Treader_func_args' value { list {} } }") ITERATOR("load")
+           " attr { key: 'Treader_func_args' value { list {} } }") COUNTED("load")
 
 static int64_t fetch(functions_t* f, const char* name) {
   TF_Tensor* tensor = functions_run(f, name, 0, NULL, NULL);
@@ -205,12 +179,12 @@ static void test_what_fills_no_table(void** state) {
 
 // The step ends; the element's time has begun and is not lost.
 static void test_who_sleeps_can_be_cancelled(void** state) {
-  functions_t f = functions_open(SLEEP("1500000") ITERATOR("sleep"));
+  functions_t f = functions_open(SLEEP("1500000") COUNTED("sleep"));
   functions_target(&f, "make");
   assert_int_equal(functions_try(&f, "next", NULL, 20), TF_DEADLINE_EXCEEDED);
   assert_int_equal(fetch(&f, "next"), 0);
   functions_close(&f);
-  f = functions_open(SLEEP("9000000000000") ITERATOR("sleep"));
+  f = functions_open(SLEEP("9000000000000") COUNTED("sleep"));
   functions_target(&f, "make");
   assert_int_equal(functions_try(&f, "next", NULL, 20), TF_DEADLINE_EXCEEDED);
   functions_close(&f);  // nobody waits for the alarm
@@ -219,7 +193,7 @@ static void test_who_sleeps_can_be_cancelled(void** state) {
 static void test_prefetch_sleeps_ahead(void** state) {
   functions_t f = functions_open(
       SLEEP("1000") NODE("ahead", "PrefetchDataset", IN("sleep") IN("stop"), ELEMENT)
-          ITERATOR("ahead"));
+          COUNTED("ahead"));
   functions_target(&f, "make");
   for (int i = 0; i < 3; ++i) assert_int_equal(fetch(&f, "next"), i);
   assert_int_equal(functions_try(&f, "next", NULL, 0), TF_OUT_OF_RANGE);

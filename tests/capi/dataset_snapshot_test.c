@@ -8,44 +8,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capi/function_kit.h"
+#include "capi/dataset_kit.h"
 #include "scratch.h"
 
-#define INT64(value) CONST("INT64", "int64_val", value)
-#define TEXT(name, value) NODE(name, "Const", , CONST("STRING", "string_val", "'" value "'"))
-#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT TYPES("output_types", "DT_INT64") SCALAR
-#define NO_ARGUMENTS " attr { key: 'Targuments' value { list {} } }"
-#define NAMES \
-  " attr { key: 'shared_name' value { s: '' } } attr { key: 'container' value { s: '' } }"
 #define INT(key, value) " attr { key: '" key "' value { i: " value " } }"
 #define TEXT_ATTR(key, value) " attr { key: '" key "' value { s: '" value "' } }"
 
-#define ITSELF FUNCTION("Itself", ARG("d", "VARIANT") OUT("r", "VARIANT"), RET("r", "d"))
-#define READ                                                                                   \
-  FUNCTION("Read", ARG("shards", "VARIANT") OUT("r", "VARIANT"),                               \
-           DEF("f", "FlatMapDataset", IN("shards"), ELEMENT NO_ARGUMENTS FUNC("f", "Itself"))  \
-               RET("r", "f:handle:0"))
-#define SHARD                                                                        \
-  FUNCTION("Shard", ARG("a", "INT64") OUT("r", "INT64"),                             \
-           DEF("two", "Const", , INT64("2"))                                         \
-               DEF("m", "FloorMod", IN("a") IN("two:output:0"), TYPE("T", "INT64")) \
-                   RET("r", "m:z:0"))
-#define NO_NUMBER                                                           \
-  FUNCTION("NoNumber", ARG("a", "INT64") OUT("r", "FLOAT"),                 \
-           DEF("c", "Cast", IN("a"), TYPE("SrcT", "INT64") TYPE("DstT", "FLOAT")) \
-               RET("r", "c:y:0"))
-#define FUNCTIONS LIBRARY ITSELF READ SHARD NO_NUMBER END
 #define RANGE(start, stop)                                                             \
   NODE("start", "Const", , INT64(start)) NODE("stop", "Const", , INT64(stop))          \
   NODE("one", "Const", , INT64("1")) TEXT("path", "snapshots")                         \
   NODE("range", "RangeDataset", IN("start") IN("stop") IN("one"), ELEMENT)
-#define ITERATOR(dataset)                              \
-  NODE("it", "IteratorV2", , ELEMENT NAMES)            \
-  NODE("make", "MakeIterator", IN(dataset) IN("it"), ) \
-  NODE("next", "IteratorGetNext", IN("it"), ELEMENT)
 #define SNAPSHOT_OF(start, stop, shard, hash)                                                 \
-  FUNCTIONS RANGE(start, stop)                                                                \
+  SHARD_FUNCTIONS RANGE(start, stop)                                                          \
   NODE("snapshot", "SnapshotDatasetV2", IN("range") IN("path"),                               \
        ELEMENT hash FUNC("reader_func", "Read") FUNC("shard_func", shard)                     \
            " attr { key: 'Treader_func_args' value { list {} } }"                             \
@@ -181,7 +155,7 @@ static void test_a_dataset_is_known_by_what_it_is_made_of(void** state) {
 // The elements of the input are its tensors, which the dataset has kept.
 static void test_what_a_dataset_keeps_counts_too(void** state) {
 #define SLICES(values)                                                                        \
-  FUNCTIONS RANGE("0", "1")                                                                   \
+  SHARD_FUNCTIONS RANGE("0", "1")                                                             \
   "node { name: 'rows' op: 'Const' attr { key: 'dtype' value { type: DT_INT64 } } attr { key: " \
   "'value' value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 2 } } int64_val: ["    \
   values "] } } } }\n"                                                                        \
@@ -299,7 +273,7 @@ static void test_shards_and_chunks_are_datasets(void** state) {
 }
 
 static void test_datasets_as_elements(void** state) {
-  EXPECT_ALL(FUNCTIONS RANGE("3", "5")
+  EXPECT_ALL(SHARD_FUNCTIONS RANGE("3", "5")
                  NODE("nested", "SnapshotNestedDatasetReader", IN("range") IN("range"),
                       TYPES("output_types", "DT_VARIANT") SCALAR INT("N", "2"))
                      NODE("flat", "FlatMapDataset", IN("nested"),

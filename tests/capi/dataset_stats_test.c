@@ -8,18 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capi/function_kit.h"
+#include "capi/dataset_kit.h"
 #include "leat/files.h"
 #include "leat/inspect.h"
 #include "scratch.h"
-
-#define INT64(value) CONST("INT64", "int64_val", value)
-#define TEXT(name, value) NODE(name, "Const", , CONST("STRING", "string_val", "'" value "'"))
-#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT TYPES("output_types", "DT_INT64") SCALAR
-#define NO_ARGUMENTS " attr { key: 'Targuments' value { list {} } }"
-#define NAMES \
-  " attr { key: 'shared_name' value { s: '' } } attr { key: 'container' value { s: '' } }"
 
 #define NUMBERS                         \
   NODE("zero", "Const", , INT64("0"))   \
@@ -35,10 +27,6 @@
   NODE(name, "BytesProducedStatsDataset", IN(input) IN(tag), ELEMENT)
 #define SET(name, input, aggregator, tag) \
   NODE(name, "SetStatsAggregatorDataset", IN(input) IN(aggregator) IN(tag) IN("none"), ELEMENT)
-#define ITERATOR(dataset)                               \
-  NODE("it", "IteratorV2", , ELEMENT NAMES)             \
-  NODE("make", "MakeIterator", IN(dataset) IN("it"), )  \
-  NODE("next", "IteratorGetNext", IN("it"), ELEMENT)
 
 // Reads the iterator anew, to its end.
 static void read_all(functions_t* f, int count) {

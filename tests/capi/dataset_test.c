@@ -7,30 +7,21 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "capi/function_kit.h"
+#include "capi/dataset_kit.h"
 
-#define INT64(value) CONST("INT64", "int64_val", value)
-#define SCALAR " attr { key: 'output_shapes' value { list { shape {} } } }"
-#define ELEMENT(types) TYPES(types, "DT_INT64") SCALAR
+#define TYPED_ELEMENT(types) TYPES(types, "DT_INT64") SCALAR
 #define VECTORS                     \
   TYPES("output_types", "DT_INT64") \
   " attr { key: 'output_shapes' value { list { shape { dim { size: -1 } } } } }"
-#define NO_ARGUMENTS " attr { key: 'Targuments' value { list {} } }"
-#define NAMES \
-  " attr { key: 'shared_name' value { s: '' } } attr { key: 'container' value { s: '' } }"
 
 #define NUMBERS                       \
   NODE("zero", "Const", , INT64("0")) \
   NODE("one", "Const", , INT64("1"))  \
   NODE("two", "Const", , INT64("2"))  \
   NODE("ten", "Const", , INT64("10"))
-#define RANGE NODE("range", "RangeDataset", IN("zero") IN("ten") IN("one"), ELEMENT("output_types"))
+#define RANGE NODE("range", "RangeDataset", IN("zero") IN("ten") IN("one"), ELEMENT)
 #define MAP(name, f, input) \
-  NODE(name, "MapDataset", IN(input), ELEMENT("output_types") NO_ARGUMENTS FUNC("f", f))
-#define ITERATOR(dataset)                                   \
-  NODE("it", "IteratorV2", , ELEMENT("output_types") NAMES) \
-  NODE("make", "MakeIterator", IN(dataset) IN("it"), )      \
-  NODE("next", "IteratorGetNext", IN("it"), ELEMENT("output_types"))
+  NODE(name, "MapDataset", IN(input), ELEMENT NO_ARGUMENTS FUNC("f", f))
 
 #define SQUARE                                             \
   FUNCTION("Squared", ARG("a", "INT64") OUT("r", "INT64"), \
@@ -100,16 +91,16 @@ static void test_elements_must_be_what_the_iterator_says(void** state) {
                DEF("one", "Const", , INT64("1"))                                      \
                    DEF("range", "RangeDataset",                                       \
                        IN("zero:output:0") IN("four:output:0") IN("one:output:0"),    \
-                       ELEMENT("output_types"))                                       \
+                       ELEMENT)                                       \
                        DEF("map", "MapDataset", IN("range:handle:0"),                 \
-                           ELEMENT("output_types") NO_ARGUMENTS FUNC("f", "Squared")) \
+                           ELEMENT NO_ARGUMENTS FUNC("f", "Squared")) \
                            RET("handle", "map:handle:0"))
 
 static void test_a_one_shot_iterator_makes_its_dataset(void** state) {
   functions_t f =
       functions_open(LIBRARY SQUARE MAKE_SQUARES END NODE(
-          "it", "OneShotIterator", , ELEMENT("output_types") NAMES FUNC("dataset_factory", "Make"))
-                         NODE("next", "IteratorGetNext", IN("it"), ELEMENT("output_types")));
+          "it", "OneShotIterator", , ELEMENT NAMES FUNC("dataset_factory", "Make"))
+                         NODE("next", "IteratorGetNext", IN("it"), ELEMENT));
   EXPECT_ALL(&f, 0, 1, 4, 9);
   functions_close(&f);
 }
@@ -124,16 +115,16 @@ static void test_a_one_shot_iterator_makes_its_dataset(void** state) {
   FUNCTION("UpTo", ARG("a", "INT64") OUT("r", "VARIANT"),                                   \
            DEF("zero", "Const", , INT64("0")) DEF("one", "Const", , INT64("1"))             \
                DEF("range", "RangeDataset", IN("zero:output:0") IN("a") IN("one:output:0"), \
-                   ELEMENT("output_types")) RET("r", "range:handle:0"))
+                   ELEMENT) RET("r", "range:handle:0"))
 
 static void test_functions_choose_and_make(void** state) {
   functions_t f =
       functions_open(LIBRARY SQUARE IS_ODD UP_TO END NUMBERS RANGE NODE(
           "odd", "FilterDataset", IN("range"),
-          ELEMENT("output_types") NO_ARGUMENTS FUNC("predicate", "IsOdd"))
-                         NODE("few", "TakeDataset", IN("odd") IN("two"), ELEMENT("output_types"))
+          ELEMENT NO_ARGUMENTS FUNC("predicate", "IsOdd"))
+                         NODE("few", "TakeDataset", IN("odd") IN("two"), ELEMENT)
                              NODE("flat", "FlatMapDataset", IN("few"),
-                                  ELEMENT("output_types") NO_ARGUMENTS FUNC("f", "UpTo"))
+                                  ELEMENT NO_ARGUMENTS FUNC("f", "UpTo"))
                                  MAP("squares", "Squared", "flat") ITERATOR("squares"));
   functions_target(&f, "make");
   EXPECT_ALL(&f, 0, 0, 1, 4);  // below 1; below 3
@@ -143,7 +134,7 @@ static void test_functions_choose_and_make(void** state) {
 static void test_a_parallel_filter_needs_a_call(void** state) {
   functions_t f = functions_open(LIBRARY IS_ODD END NUMBERS RANGE NODE(
       "odd", "ParallelFilterDataset", IN("range") IN("zero"),
-      ELEMENT("output_types") NO_ARGUMENTS FUNC("predicate", "IsOdd")) ITERATOR("odd"));
+      ELEMENT NO_ARGUMENTS FUNC("predicate", "IsOdd")) ITERATOR("odd"));
   TF_Operation* make = TF_GraphOperationByName(f.graph, "make");
   const TF_Operation* targets[] = {make};
   TF_SessionRun(f.session, NULL, NULL, NULL, 0, NULL, NULL, 0, targets, 1, NULL, f.status);
@@ -156,7 +147,7 @@ static void test_a_reduction_reads_to_the_end(void** state) {
       LIBRARY FUNCTION("AddTo", ARG("a", "INT64") ARG("b", "INT64") OUT("r", "INT64"),
                        DEF("s", "AddV2", IN("a") IN("b"), TYPE("T", "INT64")) RET("r", "s:z:0"))
           END NUMBERS RANGE NODE("next", "ReduceDataset", IN("range") IN("ten"),
-                                 ELEMENT("output_types") NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
+                                 ELEMENT NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
                                      FUNC("f", "AddTo")));
   assert_int_equal(next(&f), 55);
   functions_close(&f);
@@ -168,9 +159,9 @@ static void test_a_state_goes_from_element_to_element(void** state) {
           "Running", ARG("sum", "INT64") ARG("a", "INT64") OUT("next", "INT64") OUT("r", "INT64"),
           DEF("s", "AddV2", IN("sum") IN("a"), TYPE("T", "INT64")) RET("next", "s:z:0")
               RET("r", "s:z:0")) END NUMBERS RANGE NODE("few", "TakeDataset", IN("range") IN("two"),
-                                                        ELEMENT("output_types"))
+                                                        ELEMENT)
                          NODE("scan", "ScanDataset", IN("few") IN("ten"),
-                              ELEMENT("output_types") NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
+                              ELEMENT NO_ARGUMENTS TYPES("Tstate", "DT_INT64")
                                   FUNC("f", "Running")) ITERATOR("scan"));
   functions_target(&f, "make");
   EXPECT_ALL(&f, 10, 11);
@@ -188,7 +179,7 @@ static void test_windows_are_datasets(void** state) {
                   "windows", "WindowDataset", IN("range") IN("two") IN("four") IN("one") IN("all"),
                   TYPES("output_types", "DT_VARIANT") SCALAR)
                   NODE("flat", "FlatMapDataset", IN("windows"),
-                       ELEMENT("output_types") NO_ARGUMENTS FUNC("f", "Itself")) ITERATOR("flat"));
+                       ELEMENT NO_ARGUMENTS FUNC("f", "Itself")) ITERATOR("flat"));
   functions_target(&f, "make");
   EXPECT_ALL(&f, 0, 1, 4, 5, 8, 9);
   functions_close(&f);
@@ -227,7 +218,7 @@ static void test_steps_share_an_iterator(void** state) {
                               DEF("i", "Identity", IN("a"), TYPE("T", "INT64"))
                                   RET("r", "i:output:0"))
           END NUMBERS NODE("many", "Const", , INT64("10000")) NODE(
-              "range", "RangeDataset", IN("zero") IN("many") IN("one"), ELEMENT("output_types"))
+              "range", "RangeDataset", IN("zero") IN("many") IN("one"), ELEMENT)
               MAP("map", "Same", "range") ITERATOR("map"));
   functions_target(&f, "make");
   pthread_t threads[THREADS];
@@ -300,7 +291,7 @@ static void test_a_failed_element_is_passed_over(void** state) {
       DEF("ten", "Const", , INT64("10"))
           DEF("d", "FloorDiv", IN("ten:output:0") IN("a"), TYPE("T", "INT64"))
               RET("r", "d:z:0")) END NUMBERS RANGE NODE("few", "TakeDataset", IN("range") IN("two"),
-                                                        ELEMENT("output_types"))
+                                                        ELEMENT)
                                      MAP("map", "Divide", "few") ITERATOR("map"));
   functions_target(&f, "make");
   assert_int_equal(functions_try(&f, "next", NULL, 0), TF_INVALID_ARGUMENT);
@@ -314,9 +305,9 @@ static void test_a_failed_element_is_passed_over(void** state) {
 // send the place through a message.
 #define PLACES                                                                                   \
   NUMBERS RANGE ITERATOR("range")                                                                \
-  NODE("it2", "IteratorV2", , ELEMENT("output_types") NAMES)                                     \
+  NODE("it2", "IteratorV2", , ELEMENT NAMES)                                     \
   NODE("make2", "MakeIterator", IN("range") IN("it2"), )                                         \
-  NODE("next2", "IteratorGetNext", IN("it2"), ELEMENT("output_types"))                           \
+  NODE("next2", "IteratorGetNext", IN("it2"), ELEMENT)                           \
   NODE("place", "SerializeIterator", IN("it"), )                                                 \
   NODE("same", "DeserializeIterator", IN("it2") IN("place"), )                                   \
   NODE("text", "SerializeTensor", IN("place"), TYPE("T", "VARIANT"))                             \

@@ -6,7 +6,7 @@
 // Constants are made of tensors whose ownership passes to the node.
 #include "dataset/pipeline.h"
 
-enum { MOST = 64 };
+enum { MOST = 64, MOST_ATTRS = 4 };
 
 void pipeline_open(pipeline_t* p) {
   LEAT_EXPECT_OK(leat_fixture_initialize(&p->fixture));
@@ -22,16 +22,24 @@ void pipeline_close(pipeline_t* p) {
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
-leat_output_t pipeline_typed(pipeline_t* p, const char* op, leat_outputs_t inputs,
-                             const char* types_name, int dtype) {
+// A node with |types_name| = [dtype], output_shapes = [unknown] and |more|.
+static leat_output_t build(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                           const char* types_name, int dtype, leat_attrs_t more) {
   const int32_t types[] = {dtype};
   const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
+  leat_attr_t attrs[2 + MOST_ATTRS] = {
       {leat_string_view_from(types_name),
        {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = types}},
       {LEAT_SV("output_shapes"),
        {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}}};
-  return leat_build(&p->b, op, inputs, (leat_attrs_t){attrs, 2});
+  assert_true(more.count <= MOST_ATTRS);
+  for (int i = 0; i < more.count; ++i) attrs[2 + i] = more.items[i];
+  return leat_build(&p->b, op, inputs, (leat_attrs_t){attrs, 2 + more.count});
+}
+
+leat_output_t pipeline_typed(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                             const char* types_name, int dtype) {
+  return build(p, op, inputs, types_name, dtype, LEAT_NO_ATTRS);
 }
 
 static leat_output_t constant(pipeline_t* p, leat_tensor_t* value) {
@@ -64,8 +72,13 @@ leat_output_t pipeline_vector(pipeline_t* p, int count, const int64_t* values) {
   return constant(p, &tensor);
 }
 
+leat_output_t pipeline_dataset_with(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                                    leat_attrs_t attrs) {
+  return build(p, op, inputs, "output_types", LEAT_DTYPE_INT64, attrs);
+}
+
 leat_output_t pipeline_dataset(pipeline_t* p, const char* op, leat_outputs_t inputs) {
-  return pipeline_typed(p, op, inputs, "output_types", LEAT_DTYPE_INT64);
+  return pipeline_dataset_with(p, op, inputs, LEAT_NO_ATTRS);
 }
 
 leat_output_t pipeline_range(pipeline_t* p, int64_t start, int64_t stop) {

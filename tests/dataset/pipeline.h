@@ -26,6 +26,9 @@ leat_output_t pipeline_typed(pipeline_t* p, const char* op, leat_outputs_t input
                              const char* types_name, int dtype);
 // The same with output_types = [int64].
 leat_output_t pipeline_dataset(pipeline_t* p, const char* op, leat_outputs_t inputs);
+// The same with more attributes.
+leat_output_t pipeline_dataset_with(pipeline_t* p, const char* op, leat_outputs_t inputs,
+                                    leat_attrs_t attrs);
 leat_output_t pipeline_range(pipeline_t* p, int64_t start, int64_t stop);
 leat_output_t pipeline_slices(pipeline_t* p, leat_output_t tensor);
 // Of an input and a number.

@@ -11,18 +11,10 @@
 
 static leat_output_t directed(pipeline_t* p, int count, const int64_t* numbers, bool stops) {
   leat_output_t selector = pipeline_slices(p, pipeline_vector(p, count, numbers));
-  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-      LEAT_INT("N", 2),
-      LEAT_BOOL("stop_on_empty_dataset", stops)};
-  return leat_build(&p->b, "DirectedInterleaveDataset",
-                    LEAT_INPUTS(selector, pipeline_range(p, 0, 2), pipeline_range(p, 10, 13)),
-                    (leat_attrs_t){attrs, 4});
+  return pipeline_dataset_with(
+      p, "DirectedInterleaveDataset",
+      LEAT_INPUTS(selector, pipeline_range(p, 0, 2), pipeline_range(p, 10, 13)),
+      LEAT_ATTRS(LEAT_INT("N", 2), LEAT_BOOL("stop_on_empty_dataset", stops)));
 }
 
 static void another_dataset_says_from_where(void** state) {

@@ -8,7 +8,6 @@
 
 enum { GAP = 300000 };
 
-static const int32_t kLong[] = {LEAT_DTYPE_INT64};
 
 // Five elements, GAP - 1, 2 * GAP - 1 and so on.
 static leat_output_t slow(pipeline_t* p) {
@@ -19,15 +18,9 @@ static leat_output_t slow(pipeline_t* p) {
 
 static leat_output_t fastest_by(pipeline_t* p, const char* op, leat_output_t first,
                                 leat_output_t second, int64_t experiments) {
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-      LEAT_INT("N", 2),
-      LEAT_INT("num_experiments", experiments)};
-  return leat_build(&p->b, op, LEAT_INPUTS(first, second), (leat_attrs_t){attrs, 4});
+  return pipeline_dataset_with(
+      p, op, LEAT_INPUTS(first, second),
+      LEAT_ATTRS(LEAT_INT("N", 2), LEAT_INT("num_experiments", experiments)));
 }
 
 static leat_output_t fastest(pipeline_t* p, leat_output_t first, leat_output_t second,

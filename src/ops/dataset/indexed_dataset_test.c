@@ -4,18 +4,11 @@
 #include "dataset/pipeline.h"
 
 static leat_output_t shuffled(pipeline_t* p, leat_output_t input, bool reshuffle) {
-  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-      LEAT_BOOL("reshuffle_each_iteration", reshuffle)};
   leat_output_t none = leat_build(&p->b, "DummySeedGenerator", (leat_outputs_t){0}, LEAT_NO_ATTRS);
-  return leat_build(&p->b, "GlobalShuffleDataset",
-                    LEAT_INPUTS(input, pipeline_number(p, 1), pipeline_number(p, 2), none),
-                    (leat_attrs_t){attrs, 3});
+  return pipeline_dataset_with(
+      p, "GlobalShuffleDataset",
+      LEAT_INPUTS(input, pipeline_number(p, 1), pipeline_number(p, 2), none),
+      LEAT_ATTRS(LEAT_BOOL("reshuffle_each_iteration", reshuffle)));
 }
 
 static void orders_are_tensorflows(void** state) {
@@ -120,17 +113,9 @@ static leat_output_t weight(pipeline_t* p, double value) {
 
 static leat_output_t weighted(pipeline_t* p, leat_output_t a, leat_output_t b, double weight_a,
                               double weight_b) {
-  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-      LEAT_INT("N", 2), LEAT_INT("M", 2)};
-  return leat_build(&p->b, "WeightedFlatMapDataset",
-                    LEAT_INPUTS(a, b, weight(p, weight_a), weight(p, weight_b)),
-                    (leat_attrs_t){attrs, 4});
+  return pipeline_dataset_with(p, "WeightedFlatMapDataset",
+                               LEAT_INPUTS(a, b, weight(p, weight_a), weight(p, weight_b)),
+                               LEAT_ATTRS(LEAT_INT("N", 2), LEAT_INT("M", 2)));
 }
 
 static void weights_say_how_many(void** state) {

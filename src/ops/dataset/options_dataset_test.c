@@ -4,15 +4,9 @@
 #include "dataset/pipeline.h"
 
 static leat_output_t with_options(pipeline_t* p, leat_output_t input, const char* options) {
-  static const int32_t kLong[] = {LEAT_DTYPE_INT64};
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  const leat_attr_t attrs[] = {
-      {LEAT_SV("output_types"),
-       {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = kLong}},
-      {LEAT_SV("output_shapes"),
-       {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-      LEAT_STRING("serialized_options", leat_string_view_from(options))};
-  return leat_build(&p->b, "OptionsDataset", LEAT_INPUTS(input), (leat_attrs_t){attrs, 3});
+  return pipeline_dataset_with(
+      p, "OptionsDataset", LEAT_INPUTS(input),
+      LEAT_ATTRS(LEAT_STRING("serialized_options", leat_string_view_from(options))));
 }
 
 #define EXPECT_OPTIONS(p, dataset, text) \

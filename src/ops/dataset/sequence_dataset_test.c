@@ -129,15 +129,7 @@ static void datasets_stand_on_each_other_up_to_a_limit(void** state) {
 // A dataset of |op| over |inputs| whose attribute "metadata" is |bytes|.
 static leat_output_t described(pipeline_t* p, const char* op, leat_outputs_t inputs,
                                leat_string_view_t bytes) {
-  const int32_t types[] = {LEAT_DTYPE_INT64};
-  const leat_partial_shape_t shapes[] = {leat_partial_shape_unknown()};
-  return leat_build(
-      &p->b, op, inputs,
-      LEAT_ATTRS({LEAT_SV("output_types"),
-                  {.kind = LEAT_ATTR_TYPE, .is_list = true, .count = 1, .types = types}},
-                 {LEAT_SV("output_shapes"),
-                  {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = shapes}},
-                 LEAT_STRING("metadata", bytes)));
+  return pipeline_dataset_with(p, op, inputs, LEAT_ATTRS(LEAT_STRING("metadata", bytes)));
 }
 
 static void metadata_is_a_message(void** state) {
