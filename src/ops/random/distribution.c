@@ -19,6 +19,7 @@
 #include "graph/inference/inference.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op_rows.h"
+#include "ops/random/random_key.h"
 
 #define SUB leat_arithmetic_sub
 #define MUL leat_arithmetic_mul
@@ -64,13 +65,7 @@ static leat_status_t stated_seed_shape(leat_inference_t* c) {
 
 // stated_shape, where inputs 1, 2 and 3 are key [1], counter [n] and algorithm [].
 static leat_status_t stated_key_shape(leat_inference_t* c) {
-  leat_partial_shape_t key, unused;
-  int64_t unused_dim;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &key));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_dim_with_value(leat_partial_shape_dim(key, 0), 1, &unused_dim));
+  LEAT_RETURN_IF_ERROR(leat_random_check_key(c));
   return stated_shape(c);
 }
 

@@ -2,17 +2,11 @@
 // that the mean of many roundings is the number. A model that is trained with few bits so keeps
 // changes that are smaller than its steps. The random bits come from a key and a counter, as for
 // the other stateless ops (distribution.c). stochastic_cast_cpu.c has the kernel.
-#include "graph/inference/inference.h"
 #include "ops/op_rows.h"
+#include "ops/random/random_key.h"
 
 static leat_status_t stochastic_cast_shape(leat_inference_t* c) {
-  leat_partial_shape_t key, unused;
-  int64_t unused_dim;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &key));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 1, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_dim_with_value(leat_partial_shape_dim(key, 0), 1, &unused_dim));
+  LEAT_RETURN_IF_ERROR(leat_random_check_key(c));
   leat_inference_set_output(c, 0, leat_inference_input(c, 0));
   return leat_ok_status();
 }
