@@ -1,6 +1,6 @@
 // A thread's own ring tells when it was off its core, and the cores' rings who was on it meanwhile;
-// here the two are put together. What records spans calls this for each of its threads,
-// after it has read all rings up to one moment (base/span.c).
+// here the two are put together. The recording of spans (base/span.c) does that for each thread,
+// after it has read all rings up to one moment.
 //
 //   the thread   [ runs ][------ off its core ------][ runs ]
 //   the cores            |taken by A  |next B        |          preempted: a piece for A, one for B

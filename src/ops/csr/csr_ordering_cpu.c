@@ -192,8 +192,9 @@ static void find_outside(ordering_t* o, int32_t pivot) {
   }
 }
 
-// Drops from the list of |row|, which is in the pivot's, what the pivot stands for now, and adds
-// the pivot. Bounds the degree, without the rows of the pivot, and hashes the list.
+// Brings the list of |row|, one of the rows that the pivot connects, up to date: rows and elements
+// that lie within the pivot are reached through it, so that they leave the list and the pivot joins
+// it. Then bounds the row's degree, without the pivot's own rows, and hashes the list.
 static void update_row(ordering_t* o, int32_t pivot, int32_t row) {
   int32_t* list = o->lists + o->start[row];
   int32_t kept = 0;
