@@ -146,7 +146,9 @@ leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, con
                       inputs, attrs);
 }
 
-void cluster_build_queue(cluster_scene_t* cluster) {
+// An empty queue on the ps. |taken| waits for an element of it, |put| brings |x|.
+static leat_output_t build_queue(cluster_scene_t* cluster, leat_output_t x, const char* name,
+                                 const char* taken, const char* put) {
   static const int32_t kTypes[] = {LEAT_DTYPE_FLOAT};
   static const leat_partial_shape_t kShapes[] = {{0, NULL}};
   const leat_attr_t types = {
@@ -156,14 +158,25 @@ void cluster_build_queue(cluster_scene_t* cluster) {
       types,
       {LEAT_SV("shapes"),
        {.kind = LEAT_ATTR_SHAPE, .is_list = true, .count = 1, .shapes = kShapes}}};
-  const leat_output_t queue = cluster_op(cluster, CLUSTER_PS, "FIFOQueueV2", "queue",
+  const leat_output_t queue = cluster_op(cluster, CLUSTER_PS, "FIFOQueueV2", name,
                                          LEAT_NO_INPUTS, (leat_attrs_t){queue_types, 2});
-  const leat_output_t taken = cluster_op(cluster, CLUSTER_PS, "QueueDequeueV2", "taken",
-                                         LEAT_INPUTS(queue), (leat_attrs_t){&types, 1});
-  cluster_op(cluster, CLUSTER_WORKER, "Neg", "away", LEAT_INPUTS(taken), LEAT_NO_ATTRS);
-  const leat_output_t x = scene_placeholder(&cluster->scene, "fed", LEAT_DTYPE_FLOAT);
-  scene_node(&cluster->scene, "QueueEnqueueV2", "put", CLUSTER_PS_CPU, LEAT_INPUTS(queue, x),
+  scene_node(&cluster->scene, "QueueEnqueueV2", put, CLUSTER_PS_CPU, LEAT_INPUTS(queue, x),
              LEAT_NO_ATTRS);
+  return cluster_op(cluster, CLUSTER_PS, "QueueDequeueV2", taken, LEAT_INPUTS(queue),
+                    (leat_attrs_t){&types, 1});
+}
+
+void cluster_build_queue(cluster_scene_t* cluster) {
+  const leat_output_t x = scene_placeholder(&cluster->scene, "fed", LEAT_DTYPE_FLOAT);
+  const leat_output_t taken = build_queue(cluster, x, "queue", "taken", "put");
+  cluster_op(cluster, CLUSTER_WORKER, "Neg", "away", LEAT_INPUTS(taken), LEAT_NO_ATTRS);
+  build_queue(cluster, x, "begun", "is_begun", "begin");
+}
+
+void cluster_start_waiting_step(cluster_scene_t* cluster, const char* handle,
+                                cluster_step_t* out_step) {
+  cluster_step_start(cluster, handle, "away", "begin", "fed", 0, out_step);
+  cluster_step(cluster, handle, "is_begun", NULL, NULL, 0, LEAT_OK, "");
 }
 
 void cluster_stop(cluster_scene_t* cluster, int task) {

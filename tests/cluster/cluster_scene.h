@@ -52,7 +52,8 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
 leat_output_t cluster_op(cluster_scene_t* cluster, int task, const char* op, const char* name,
                          leat_outputs_t inputs, leat_attrs_t attrs);
 // Adds an empty queue on the ps, of which "taken" waits for an element and "put" brings it: "fed".
-// "away", on the worker, is the element with the other sign.
+// "away", on the worker, is the element with the other sign. A second queue tells that a step has
+// begun: "begin" puts "fed" into it, "is_begun" waits for that.
 void cluster_build_queue(cluster_scene_t* cluster);
 // Stops the server of a task.
 void cluster_stop(cluster_scene_t* cluster, int task);
@@ -118,6 +119,10 @@ void cluster_step_free(cluster_step_t* step);
 float cluster_step(cluster_scene_t* cluster, const char* handle, const char* fetch,
                    const char* target, const char* feed, float value, leat_status_code_t code,
                    const char* text);
+// Begins a step that fetches "away", for which it waits, and returns when the part of the ps runs.
+// The graph is that of cluster_build_queue.
+void cluster_start_waiting_step(cluster_scene_t* cluster, const char* handle,
+                                cluster_step_t* out_step);
 
 // Adds y = -x on the ps and z = -y on the worker to the scene's graph; x is a placeholder.
 void cluster_build_negation(cluster_scene_t* cluster);

@@ -38,15 +38,6 @@ static void beat(cluster_scene_t* cluster, int task, int64_t now_ns) {
   leat_heartbeat_beat(cluster_task(cluster, task)->heartbeat, now_ns);
 }
 
-// Begins a step that waits for an element of the queue, and returns when the ps has its part.
-static void start_waiting_step(cluster_scene_t* cluster, const char* handle,
-                               cluster_step_t* out_step) {
-  leat_task_metrics_t* metrics = &cluster_task(cluster, CLUSTER_PS)->metrics;
-  const uint64_t before = atomic_load(&metrics->graphs_registered);
-  cluster_step_start(cluster, handle, "away", NULL, NULL, 0, out_step);
-  cluster_wait_for_count(&metrics->graphs_registered, before + 1);
-}
-
 // Brings the element, with which the step must end.
 static void end_waiting_step(cluster_scene_t* cluster, const char* handle, cluster_step_t* step) {
   assert_false(atomic_load(&step->call.end.times));
@@ -112,7 +103,7 @@ static void a_slow_worker_is_waited_for(void** state) {
   char handle[32];
   cluster_build_queue(cluster);
   cluster_session_open(cluster, handle);
-  start_waiting_step(cluster, handle, &step);
+  cluster_start_waiting_step(cluster, handle, &step);
   for (int i = 0; i < 7; ++i) {
     const uint64_t before = atomic_load(calls);
     const int64_t begin = leat_clock_now_ns();
@@ -161,7 +152,7 @@ static void a_session_is_in_use_while_a_step_runs(void** state) {
   char handle[32];
   cluster_build_queue(cluster);
   cluster_session_open(cluster, handle);
-  start_waiting_step(cluster, handle, &step);
+  cluster_start_waiting_step(cluster, handle, &step);
   for (int hour = 1; hour < 30; ++hour) {
     beat(cluster, CLUSTER_WORKER, leat_clock_now_ns() + hour * HOUR_NS);
     beat(cluster, CLUSTER_PS, leat_clock_now_ns() + hour * HOUR_NS);
