@@ -30,7 +30,8 @@ TRACE_SPANS ?= 10000000
 CMAKE_FLAGS ?=
 NINJA = ninja -j $(JOBS)
 # Runs the tests of a build folder, and tells of each case that was skipped, though its test passed.
-CTEST = ctest --output-on-failure -j $(JOBS) -R '$(TESTS)'
+# Many tests wait for others more than they work, so that one more runs than there are processors.
+CTEST = ctest --output-on-failure -j $$(($(JOBS) + 1)) -R '$(TESTS)'
 LIST_SKIPS = code=$$?; $(CURDIR)/dev/list-skips . && exit $$code
 CONFIGURE = cmake -G Ninja -S . $(CMAKE_FLAGS)
 # As without sanitizers, an allocation that cannot be had is NULL. LeakSanitizer's hook on

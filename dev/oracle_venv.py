@@ -4,6 +4,7 @@ It lives outside the tree, in $XDG_CACHE_HOME/leat/oracle, is made on first use 
 dev/oracle-requirements.txt, and made anew when that file changes. $LEAT_ORACLE_VENV names another
 one, which is used as it is.
 """
+import contextlib
 import fcntl
 import glob
 import hashlib
@@ -56,7 +57,7 @@ def library_folder():
                        ('libtensorflow_cc.so.2', 'libtensorflow_cc.so.2'),
                        ('libtensorflow_framework.so.2', 'libtensorflow_framework.so.2')]:
     link = os.path.join(links, name)
-    if not os.path.islink(link):
+    with contextlib.suppress(FileExistsError):  # another script may make it too
       os.symlink(os.path.join(found[0], target), link)
   return links
 
