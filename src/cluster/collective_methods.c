@@ -4,9 +4,8 @@
 // a step that failed at another master.
 #include "cluster/collective_methods.h"
 
-#include <inttypes.h>
-
 #include "base/clock.h"
+#include "cluster/collective_chunk.h"
 #include "formats/generated/collective.h"
 #include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
@@ -160,8 +159,7 @@ static void answer_chunk(leat_service_call_t* call, leat_string_view_t bytes) {
   status = leat_service_encode(status, &leat_pb_recv_buf_response_descriptor, &response, &piece,
                                &answer);
   leat_string_builder_deinitialize(&extra);
-  leat_metrics_add(&call->task->metrics.tensors_sent, !status);
-  leat_metrics_add(&call->task->metrics.tensor_bytes_sent, status ? 0 : bytes.size);
+  if (!status) leat_metrics_note_sent(&call->task->metrics, bytes.size, false);
   leat_service_answer_bytes(call, status, answer);
 }
 
@@ -181,30 +179,13 @@ static void chunk_offered(void* data, leat_status_t status, leat_string_view_t b
   release_waiting(waiting);
 }
 
-// Refuses a request for a device that is not here, or was before this task was restarted.
-static leat_status_t check_source(leat_task_t* task, const leat_pb_recv_buf_request_t* request) {
-  bool is_named;
-  if (leat_task_has_device(task, request->src_device, request->src_incarnation, &is_named) ||
-      (is_named && !request->src_incarnation)) {
-    return leat_ok_status();
-  }
-  if (!is_named) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "RecvBuf failed: '%.*s' is an unknown device",
-                            LEAT_SV_ARG(request->src_device));
-  }
-  return leat_make_status(LEAT_ABORTED,
-                          "RecvBuf expects a different device incarnation: %" PRIu64 " vs. %" PRIu64
-                          ". Your worker job was probably restarted.",
-                          request->src_incarnation, task->devices[0]->incarnation);
-}
-
 void leat_worker_recv_buf(leat_service_call_t* call, const void* message) {
   const leat_pb_recv_buf_request_t* request = message;
   leat_collectives_t* rounds = leat_task_collectives_rounds(call->task->collectives);
   leat_status_t status = leat_task_note_request(call->task, request->request_id, "RecvBuf");
-  if (!status) status = check_source(call->task, request);
-  if (!status && leat_rendezvous_table_is_over(call->task->rendezvous, request->step_id)) {
-    status = leat_make_status(LEAT_ABORTED, "RecvBuf failed: the step is over");
+  if (!status) {
+    status = leat_collective_chunk_check(call->task, request->step_id, request->src_device,
+                                         request->src_incarnation);
   }
   if (status) {
     leat_service_answer(call, status, NULL, NULL);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "cluster/collective_chunk.h"
 #include "cluster/rpc_message.h"
-#include "cluster/task.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/shape_proto.h"
 
@@ -334,85 +334,10 @@ static void resolve(leat_collective_wire_t* self, leat_string_view_t device,
   }
 }
 
-typedef struct reception_s {
-  leat_allocator_t* allocator;
-  leat_collective_chunk_fn_t fn;
-  void* data;
-} reception_t;
-
-// The bytes of a chunk in the answer of RecvBuf. TensorFlow may send them in several pieces.
-static leat_status_t read_chunk(leat_rpc_bytes_t answer, leat_arena_t* arena,
-                                leat_string_view_t* out_bytes) {
-  leat_pb_recv_buf_response_t response;
-  leat_pb_recv_buf_resp_extra_t extra = {0};
-  LEAT_RETURN_IF_ERROR(
-      leat_rpc_decode_message(answer, arena, &leat_pb_recv_buf_response_descriptor, &response));
-  *out_bytes = LEAT_SV("");
-  if (!response.transport_options) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_recv_buf_resp_extra_descriptor,
-                                           response.transport_options->value, arena, NULL,
-                                           &extra));
-  if (extra.tensor_content.count == 1) *out_bytes = extra.tensor_content.items[0];
-  if (extra.tensor_content.count <= 1) return leat_ok_status();
-  size_t size = 0;
-  char* joined;
-  for (size_t i = 0; i < extra.tensor_content.count; ++i) {
-    size += extra.tensor_content.items[i].size;
-  }
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, size, &joined));
-  *out_bytes = leat_string_view_make(joined, size);
-  for (size_t i = 0; i < extra.tensor_content.count; ++i) {
-    const leat_string_view_t piece = extra.tensor_content.items[i];
-    memcpy(joined, piece.data, piece.size);
-    joined += piece.size;
-  }
-  return leat_ok_status();
-}
-
-// A leat_rpc_done_fn_t.
-static void received(void* data, leat_status_t status, leat_string_view_t details,
-                     leat_rpc_bytes_t answer) {
-  const reception_t reception = *(reception_t*)data;
-  leat_arena_t arena;
-  leat_string_view_t bytes = LEAT_SV("");
-  leat_allocator_free(reception.allocator, data);
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  if (!status) status = read_chunk(answer, &arena, &bytes);
-  reception.fn(reception.data, status, bytes);
-  leat_arena_deinitialize(&arena);
-}
-
 static void fetch(leat_collective_wire_t* self, const leat_collective_chunk_t* chunk,
                   leat_collective_chunk_fn_t fn, void* data, void** out_call) {
-  leat_task_t* task = ((leat_task_collectives_t*)self)->task;
-  reception_t* reception = NULL;
-  leat_rpc_channel_t* channel;
-  leat_pb_device_locality_t locality = {0};
-  const leat_pb_recv_buf_request_t request = {.step_id = chunk->step_id,
-                                              .buf_rendezvous_key = chunk->key,
-                                              .num_bytes = (int64_t)chunk->size_bytes,
-                                              .client_locality = &locality,
-                                              .server_locality = &locality,
-                                              .src_device = chunk->source,
-                                              .dst_device = chunk->target,
-                                              .src_incarnation = chunk->source_incarnation,
-                                              .request_id = leat_task_draw(63)};
-  const int number = leat_cluster_spec_find_device(&task->spec, chunk->source);
-  leat_status_t status = leat_task_channel(task, number, &channel);
-  if (!status) status = LEAT_ALLOCATE(task->allocator, 1, &reception);
-  if (status) {
-    fn(data, status, LEAT_SV(""));
-    return;
-  }
-  *reception = (reception_t){task->allocator, fn, data};
-  const leat_rpc_call_options_t options = {.method = "/tensorflow.WorkerService/RecvBuf",
-                                           .deadline_ns = LEAT_DEADLINE_NEVER};
-  leat_rpc_call_message(channel, &options, &leat_pb_recv_buf_request_descriptor, &request,
-                        received, reception, (leat_rpc_call_t**)out_call);
+  leat_collective_chunk_fetch(((leat_task_collectives_t*)self)->task, chunk, fn, data, out_call);
 }
-
-static void cancel_call(void* call) { leat_rpc_cancel(call); }
-static void free_call(void* call) { leat_rpc_call_free(call); }
 
 static void expect(leat_collective_wire_t* self, leat_string_view_t device, bool begins) {
   leat_task_t* task = ((leat_task_collectives_t*)self)->task;
@@ -438,7 +363,8 @@ leat_status_t leat_task_collectives_create(leat_task_t* task, leat_string_view_t
                             "task of the cluster", LEAT_SV_ARG(leader));
   }
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &c));
-  c->wire = (leat_collective_wire_t){resolve, fetch, cancel_call, free_call, expect};
+  c->wire = (leat_collective_wire_t){resolve, fetch, leat_collective_chunk_cancel,
+                                      leat_collective_chunk_free, expect};
   c->has_leader = leader.size > 0;
   c->task = task;
   c->leader_number = number;

@@ -1,6 +1,7 @@
 // The collectives of a task whose groups may reach over several tasks. Groups are formed by the
 // leader, the task that the server's ConfigProto names in experimental.collective_group_leader;
-// without one, each task forms groups of its own devices. Chunks go from task to task by RecvBuf.
+// without one, each task forms groups of its own devices. Chunks go from task to task as
+// collective_chunk.h says.
 #ifndef LEAT_CLUSTER_COLLECTIVE_WIRE_H_
 #define LEAT_CLUSTER_COLLECTIVE_WIRE_H_
 

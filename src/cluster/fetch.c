@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/span.h"
+#include "cluster/collective_chunk.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/rpc_message.h"
 #include "formats/generated/worker_service.h"
@@ -134,22 +135,23 @@ typedef struct handing_s {
 // A leat_rendezvous_receive_fn_t.
 static void hand_out(void* data, leat_status_t status, leat_slot_t value) {
   const handing_t handing = *(handing_t*)data;
-  leat_task_metrics_t* metrics = &handing.task->metrics;
   leat_allocator_free(leat_allocator_system(), data);
   if (!status) {
-    leat_metrics_add(&metrics->tensors_sent, 1);
-    leat_metrics_add(&metrics->tensor_bytes_sent, leat_tensor_size_bytes(&value.tensor));
-    leat_metrics_add(&metrics->plane_tensors_sent, 1);
+    leat_metrics_note_sent(&handing.task->metrics, leat_tensor_size_bytes(&value.tensor), true);
   }
   handing.fn(handing.data, status, value);
 }
 
 // Of leat_plane_options_t.
-static void serve_value(void* data, int64_t step_id, leat_string_view_t key,
-                        leat_rendezvous_receive_fn_t fn, void* fn_data) {
+static void serve(void* data, int64_t step_id, leat_string_view_t key, leat_string_view_t member,
+                  leat_rendezvous_receive_fn_t fn, void* fn_data) {
   leat_task_t* task = data;
   bool restarted = false;
   handing_t* handing = NULL;
+  if (member.size > 0) {
+    leat_collective_chunk_serve(task, step_id, key, member, fn, fn_data);
+    return;
+  }
   leat_status_t status = leat_task_check_key(task, key, &restarted);
   if (!status) status = LEAT_ALLOCATE(leat_allocator_system(), 1, &handing);
   if (status) {
@@ -163,8 +165,19 @@ static void serve_value(void* data, int64_t step_id, leat_string_view_t key,
 leat_status_t leat_task_open_plane(leat_task_t* task, bool is_local) {
   LEAT_DCHECK(task == task->root && !task->plane);
   const leat_plane_options_t options = {
-      .is_local = is_local, .allocator = task->allocator, .serve = serve_value, .data = task};
+      .is_local = is_local, .allocator = task->allocator, .serve = serve, .data = task};
   return leat_plane_create(&options, &task->plane);
+}
+
+bool leat_task_fetch_on_plane(leat_task_t* task, leat_rpc_channel_t* channel, uint64_t incarnation,
+                              int64_t step_id, leat_string_view_t key, leat_string_view_t member,
+                              leat_rendezvous_receive_fn_t fn, void* data,
+                              leat_plane_call_t** out_call) {
+  leat_plane_t* plane = task->root->plane;
+  if (!plane) return false;
+  if (leat_plane_fetch(plane, incarnation, step_id, key, member, fn, data, out_call)) return true;
+  if (leat_plane_asks(plane, incarnation)) ask_for_offer(plane, channel, incarnation);
+  return false;
 }
 
 // ---- Fetches ------------------------------------------------------------------------------------
@@ -185,12 +198,6 @@ static leat_status_t from_sender(const fetch_t* fetch, leat_status_t status) {
   return told;
 }
 
-static void count_value(const fetch_t* fetch, size_t size_bytes) {
-  leat_task_metrics_t* metrics = &fetch->task->root->metrics;
-  leat_metrics_add(&metrics->tensors_received, 1);
-  leat_metrics_add(&metrics->tensor_bytes_received, size_bytes);
-}
-
 // A leat_rpc_done_fn_t.
 static void fetched(void* data, leat_status_t status, leat_string_view_t details,
                     leat_rpc_bytes_t answer) {
@@ -198,7 +205,7 @@ static void fetched(void* data, leat_status_t status, leat_string_view_t details
   leat_slot_t value = {0};
   leat_allocator_free(fetch.task->allocator, data);
   if (!status) {
-    count_value(&fetch, leat_rpc_bytes_size(answer));
+    leat_metrics_note_received(&fetch.task->root->metrics, leat_rpc_bytes_size(answer), false);
     const int64_t span = fetch.span ? leat_span_begin() : 0;
     if (LEAT_UNLIKELY(span)) leat_span_end(fetch.span, LEAT_SPAN_FETCH, 0, fetch.message);
     status = leat_recv_tensor_decode(answer, &value);
@@ -213,29 +220,22 @@ static void fetched_on_plane(void* data, leat_status_t status, leat_slot_t value
   const fetch_t fetch = *(fetch_t*)data;
   leat_allocator_free(fetch.task->allocator, data);
   if (!status) {
-    count_value(&fetch, leat_tensor_size_bytes(&value.tensor));
-    leat_metrics_add(&fetch.task->root->metrics.plane_tensors_received, 1);
+    leat_metrics_note_received(&fetch.task->root->metrics, leat_tensor_size_bytes(&value.tensor),
+                               true);
     if (LEAT_UNLIKELY(fetch.span)) leat_span_end(fetch.span, LEAT_SPAN_FETCH, 0, fetch.message);
   }
   if (status) status = from_sender(&fetch, status);
   fetch.fn(fetch.data, status, value);
 }
 
-// Whether the value is fetched on the plane. Where the sender was never asked, it is now.
 static bool fetch_on_plane(fetch_t* fetch, leat_rpc_channel_t* channel, int64_t step_id,
                            leat_string_view_t key, leat_plane_call_t** out_call) {
-  leat_plane_t* plane = fetch->task->root->plane;
   leat_string_view_t sender;
   uint64_t incarnation;
-  if (!plane) return false;
   leat_status_t status = leat_rendezvous_key_parse(key, &sender, &incarnation);
   leat_status_free(status);
-  if (status) return false;
-  if (leat_plane_fetch(plane, incarnation, step_id, key, fetched_on_plane, fetch, out_call)) {
-    return true;
-  }
-  if (leat_plane_asks(plane, incarnation)) ask_for_offer(plane, channel, incarnation);
-  return false;
+  return !status && leat_task_fetch_on_plane(fetch->task, channel, incarnation, step_id, key,
+                                             LEAT_SV(""), fetched_on_plane, fetch, out_call);
 }
 
 static void fetch_by_call(fetch_t* fetch, leat_rpc_channel_t* channel, leat_string_view_t bytes,

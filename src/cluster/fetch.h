@@ -16,4 +16,12 @@ LEAT_MUST_USE leat_status_t leat_task_check_key(leat_task_t* task, leat_string_v
 // Opens the task's end of the plane of values. Before the server listens.
 LEAT_MUST_USE leat_status_t leat_task_open_plane(leat_task_t* task, bool is_local);
 
+// Asks the task with |incarnation|, which |channel| leads to, for a value or a chunk of |member| on
+// the plane, as leat_plane_fetch does. Where there is no way yet, that task is asked for its offer
+// of one, once, and false is returned: the caller uses a call.
+bool leat_task_fetch_on_plane(leat_task_t* task, leat_rpc_channel_t* channel, uint64_t incarnation,
+                              int64_t step_id, leat_string_view_t key, leat_string_view_t member,
+                              leat_rendezvous_receive_fn_t fn, void* data,
+                              leat_plane_call_t** out_call);
+
 #endif  // LEAT_CLUSTER_FETCH_H_

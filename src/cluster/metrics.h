@@ -36,6 +36,19 @@ typedef struct leat_task_metrics_s {
 static inline void leat_metrics_add(_Atomic(uint64_t)* figure, uint64_t amount) {
   atomic_fetch_add_explicit(figure, amount, memory_order_relaxed);
 }
+// A value, or a chunk of one, went to another task or came from one; on the plane, or by a call.
+static inline void leat_metrics_note_sent(leat_task_metrics_t* metrics, size_t size_bytes,
+                                          bool is_on_plane) {
+  leat_metrics_add(&metrics->tensors_sent, 1);
+  leat_metrics_add(&metrics->tensor_bytes_sent, size_bytes);
+  leat_metrics_add(&metrics->plane_tensors_sent, is_on_plane);
+}
+static inline void leat_metrics_note_received(leat_task_metrics_t* metrics, size_t size_bytes,
+                                              bool is_on_plane) {
+  leat_metrics_add(&metrics->tensors_received, 1);
+  leat_metrics_add(&metrics->tensor_bytes_received, size_bytes);
+  leat_metrics_add(&metrics->plane_tensors_received, is_on_plane);
+}
 void leat_metrics_note_time(leat_metrics_times_t* histogram, int64_t duration_ns);
 // Notes the end of a step or a run that began at |begin_ns| and ended with |status| (borrowed).
 void leat_metrics_note_end(_Atomic(uint64_t) figures[LEAT_METRICS_CODES],

@@ -22,10 +22,10 @@
 #include "base/thread.h"
 #include "cluster/plane_message.h"
 
-#define VERSION 2
+#define VERSION 3
 // How long a way may take to prove itself, by default. Values go by gRPC in that time.
 #define PROOF_TIMEOUT_NS INT64_C(5000000000)
-#define LARGEST_KEY (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
+#define LARGEST_REQUEST (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
 // What is known of a task, in place of the number of its end, which is larger.
 #define PAIR_ASKED UINT64_C(1)
 #define PAIR_ABSENT UINT64_C(2)
@@ -246,10 +246,10 @@ static void give_up(leat_plane_t* plane, uint64_t number) {
 }
 
 bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
-                      leat_string_view_t key, leat_rendezvous_receive_fn_t fn, void* data,
-                      leat_plane_call_t** out_call) {
+                      leat_string_view_t key, leat_string_view_t member,
+                      leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call) {
   leat_plane_call_t* call;
-  if (key.size > LARGEST_KEY) return false;
+  if (key.size > LARGEST_REQUEST || member.size > LARGEST_REQUEST - key.size) return false;
   leat_status_t status = LEAT_ALLOCATE(plane->allocator, 1, &call);
   if (status) {
     leat_status_free(status);
@@ -269,7 +269,7 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
   *out_call = call;
   const leat_plane_frame_t frame = {
       .kind = LEAT_PLANE_REQUEST, .call = call->number, .step_id = step_id};
-  leat_plane_send(way, frame, key, LEAT_SV(""), (leat_rpc_piece_t){0});
+  leat_plane_send(way, frame, key, member, (leat_rpc_piece_t){0});
   leat_plane_way_release(way);
   return true;
 }

@@ -1,10 +1,10 @@
 // The plane of values: how values move between two tasks of Leat's that both have UCX, in place of
-// the calls of RecvTensor. Each task has an end, at which messages come in. What a task wants of
-// another's Send it asks for in a message, and the answer brings the value: a small one together
-// with the message, the elements of a large one straight from the sender's buffer into the
-// receiver's tensor.
+// the calls of RecvTensor and RecvBuf. Each task has an end, at which messages come in. What a task
+// wants of another's Send, or of a member of a collective, it asks for in a message, and the answer
+// brings the value: a small one together with the message, the elements of a large one straight
+// from the sender's buffer into the receiver's tensor.
 //
-//   fetch ─ REQUEST {step, key} ─▶ serve ─▶ rendezvous of the step at the sender
+//   fetch ─ REQUEST {step, key, member} ─▶ serve ─▶ rendezvous, or round, of the step at the sender
 //   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
 //
 // Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it
@@ -30,10 +30,11 @@ typedef struct leat_plane_options_s {
   bool is_local;  // only processes of this machine can reach the end
   leat_allocator_t* allocator;
   int64_t proof_timeout_ns;  // how long a way may take to prove itself; 0: 5 s
-  // Gives |fn| the value that a Send of this task leaves under |key|, or a failure: once, perhaps
-  // before this returns. |key| is valid during the call. On a thread of the plane's, which it may
-  // block.
-  void (*serve)(void* data, int64_t step_id, leat_string_view_t key,
+  // Gives |fn| the value that a Send of this task leaves under |key|, or, where |member| names a
+  // device, the chunk that it offers under |key| as a member of a collective; or a failure: once,
+  // perhaps before this returns. The texts are valid during the call. On a thread of the plane's,
+  // which it may block.
+  void (*serve)(void* data, int64_t step_id, leat_string_view_t key, leat_string_view_t member,
                 leat_rendezvous_receive_fn_t fn, void* fn_data);
   void* data;
 } leat_plane_options_t;
@@ -64,12 +65,13 @@ bool leat_plane_asks(leat_plane_t* plane, uint64_t incarnation);
 void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
                        const leat_pb_plane_offer_t* offer);
 
-// Asks the task with |incarnation| for a value. false where there is no way to it, or no memory,
-// and nothing was done. |fn| is called once, perhaps before this returns. |*out_call| is set
-// before; the caller frees it.
+// Asks the task with |incarnation| for a value or, where |member| is not empty, for a chunk of that
+// member of a collective. false where there is no way to the task, or no memory, and nothing was
+// done. |fn| is called once, perhaps before this returns. |*out_call| is set before; the caller
+// frees it.
 bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
-                      leat_string_view_t key, leat_rendezvous_receive_fn_t fn, void* data,
-                      leat_plane_call_t** out_call);
+                      leat_string_view_t key, leat_string_view_t member,
+                      leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call);
 // Ends the fetch with CANCELLED, unless it has ended.
 void leat_plane_cancel(leat_plane_call_t* call);
 void leat_plane_call_free(leat_plane_call_t* call);  // NULL is allowed

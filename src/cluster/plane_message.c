@@ -51,12 +51,13 @@ static bool place_value(message_t* message, char** out_body) {
 }
 
 static bool is_right(const leat_plane_frame_t* frame, size_t rest_bytes, size_t body_bytes) {
+  const uint64_t parts_bytes = (uint64_t)frame->head_bytes + frame->tail_bytes;
   switch (frame->kind) {
     case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME:
       return rest_bytes == 0 && body_bytes == LEAT_PLANE_PROOF_BYTES;
     case LEAT_PLANE_READY: case LEAT_PLANE_GOODBYE: return rest_bytes == 0 && body_bytes == 0;
-    case LEAT_PLANE_REQUEST: return rest_bytes == frame->head_bytes && body_bytes == 0;
-    case LEAT_PLANE_VALUE: return rest_bytes == (uint64_t)frame->head_bytes + frame->tail_bytes;
+    case LEAT_PLANE_REQUEST: return rest_bytes == parts_bytes && body_bytes == 0;
+    case LEAT_PLANE_VALUE: return rest_bytes == parts_bytes;
     case LEAT_PLANE_FAILURE: return rest_bytes == 0 && body_bytes <= LARGEST_TEXT &&
                          frame->code != LEAT_OK && frame->code <= LEAT_UNAUTHENTICATED;
     default: return false;
@@ -150,10 +151,13 @@ static void serve_request(leat_plane_t* plane, const message_t* message) {
   leat_plane_way_t* way = leat_plane_find_way(plane, message->frame.from);
   leat_mutex_unlock(&plane->mutex);
   if (reception && way) {
-    *reception = (reception_t){plane, message->frame.from, message->frame.call};
-    plane->options.serve(plane->options.data, message->frame.step_id,
-                         leat_string_view_make(message->rest, message->frame.head_bytes), received,
-                         reception);
+    const leat_plane_frame_t* frame = &message->frame;
+    *reception = (reception_t){plane, frame->from, frame->call};
+    plane->options.serve(
+        plane->options.data, frame->step_id,
+        leat_string_view_make(message->rest, frame->head_bytes),
+        leat_string_view_make(message->rest + frame->head_bytes, frame->tail_bytes), received,
+        reception);
   } else {
     free_memory(reception);
     if (way) {

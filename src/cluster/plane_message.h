@@ -5,7 +5,7 @@
 //   frame, then what the kind says:                                   body
 //   HELLO, WELCOME                                                    the proof
 //   READY, GOODBYE                                                    none
-//   REQUEST   the key                                                 none
+//   REQUEST   the key, and the device of a member in a collective     none
 //   VALUE     a RecvTensorResponse without its elements, in two parts the elements
 //   FAILURE   nothing                                                 the message of the status
 //
@@ -40,7 +40,7 @@ typedef struct leat_plane_frame_s {
   uint64_t from;   // the end that sends it
   uint64_t call;
   int64_t step_id;
-  uint32_t head_bytes, tail_bytes;  // the key has a head alone
+  uint32_t head_bytes, tail_bytes;  // of the two parts behind the frame
 } leat_plane_frame_t;
 
 // The way to another end, which is named by that end's number.

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "base/thread.h"
+#include "cluster/plane_message.h"
 
 #define NO_HANG_NS INT64_C(60000000000)
 #define LARGE_FLOATS 25000000
@@ -55,12 +56,17 @@ static leat_slot_t make_floats(int64_t count, float first) {
   return slot;
 }
 
-static void serve(void* data, int64_t step_id, leat_string_view_t key,
+static void serve(void* data, int64_t step_id, leat_string_view_t key, leat_string_view_t member,
                   leat_rendezvous_receive_fn_t fn, void* fn_data) {
   serving_t* serving = data;
   int64_t count = 0;
   leat_slot_t slot = {.alive = true};
-  if (leat_string_view_equals(key, "fail")) {
+  if (member.size > 0) {  // a text that tells what was asked for
+    char text[8192];
+    snprintf(text, sizeof text, "%.*s of %.*s", LEAT_SV_ARG(key), LEAT_SV_ARG(member));
+    LEAT_EXPECT_OK(leat_tensor_scalar_string(leat_string_view_from(text), &slot.tensor));
+    fn(fn_data, leat_ok_status(), slot);
+  } else if (leat_string_view_equals(key, "fail")) {
     fn(fn_data, leat_make_status(LEAT_OUT_OF_RANGE, "step %d has no such value", (int)step_id),
        (leat_slot_t){0});
   } else if (leat_string_view_equals(key, "hold")) {
@@ -139,15 +145,26 @@ static void expect_end(fetched_t* fetched, leat_status_code_t code, const char* 
   leat_plane_call_free(fetched->call);
 }
 
-// Begins a fetch. The way may not be ready yet.
-static void start(pair_t* pair, int64_t step_id, const char* key, fetched_t* out_fetched) {
-  const int64_t begin_ns = leat_clock_now_ns();
+// Whether a fetch of |key| began.
+static bool ask(leat_plane_t* plane, uint64_t incarnation, int64_t step_id, const char* key,
+                const char* member, fetched_t* out_fetched) {
   *out_fetched = (fetched_t){0};
-  while (!leat_plane_fetch(pair->near, pair->incarnation, step_id, leat_string_view_from(key), note,
-                           out_fetched, &out_fetched->call)) {
+  return leat_plane_fetch(plane, incarnation, step_id, leat_string_view_from(key),
+                          leat_string_view_from(member), note, out_fetched, &out_fetched->call);
+}
+
+// Begins a fetch. The way may not be ready yet.
+static void start_of_member(pair_t* pair, int64_t step_id, const char* key, const char* member,
+                            fetched_t* out_fetched) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (!ask(pair->near, pair->incarnation, step_id, key, member, out_fetched)) {
     assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
     leat_clock_sleep_ns(100000);
   }
+}
+
+static void start(pair_t* pair, int64_t step_id, const char* key, fetched_t* out_fetched) {
+  start_of_member(pair, step_id, key, "", out_fetched);
 }
 
 static void expect_floats(pair_t* pair, int64_t step_id, int64_t count) {
@@ -241,6 +258,28 @@ static void other_values_come(void** state) {
   expect_end(&fetched, LEAT_OUT_OF_RANGE, "step 12 has no such value");
 }
 
+// The name of the member goes with the key, as long as both fit into a message.
+static void chunks_are_asked_for_by_their_member(void** state) {
+  const size_t room = LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t);
+  pair_t* pair = *state;
+  char key[LEAT_PLANE_HEADER_BYTES], member[LEAT_PLANE_HEADER_BYTES], text[2 * sizeof key + 8];
+  fetched_t fetched;
+  for (size_t key_size = 1; key_size < room; key_size += room / 3) {
+    const size_t member_size = room - key_size;
+    memset(key, 'k', key_size + 1);
+    memset(member, 'm', member_size);
+    key[key_size] = member[member_size] = 0;
+    start_of_member(pair, 1, key, member, &fetched);
+    expect_end(&fetched, LEAT_OK, "");
+    snprintf(text, sizeof text, "%s of %s", key, member);
+    assert_true(leat_string_view_equals(leat_tensor_string_at(&fetched.value.tensor, 0), text));
+    leat_slot_release(&fetched.value);
+    key[key_size] = 'k';
+    key[key_size + 1] = 0;
+    assert_false(ask(pair->near, pair->incarnation, 1, key, member, &fetched));
+  }
+}
+
 // Many at once, from one thread: answers find their calls.
 static void calls_do_not_mix(void** state) {
   enum { CALLS = 200 };
@@ -283,8 +322,7 @@ static void stopping_ends_all(void** state) {
   wait_until_held(pair);
   leat_plane_stop(pair->near);
   expect_end(&fetched, LEAT_CANCELLED, "the server stops");
-  assert_false(leat_plane_fetch(pair->near, pair->incarnation, 1, LEAT_SV("1"), note, &fetched,
-                                &fetched.call));
+  assert_false(ask(pair->near, pair->incarnation, 1, "1", "", &fetched));
   pair->serving.fn(pair->serving.data, leat_ok_status(), make_floats(3, 1));
 }
 
@@ -297,8 +335,7 @@ static void the_end_of_the_other_is_seen(void** state) {
   leat_plane_stop(pair->far);
   expect_end(&fetched, LEAT_UNAVAILABLE, "the connection by UCX broke");
   pair->serving.fn(pair->serving.data, leat_ok_status(), make_floats(3, 1));
-  assert_false(leat_plane_fetch(pair->near, pair->incarnation, 1, LEAT_SV("1"), note, &fetched,
-                                &fetched.call));
+  assert_false(ask(pair->near, pair->incarnation, 1, "1", "", &fetched));
   assert_false(leat_plane_asks(pair->near, pair->incarnation));
 }
 
@@ -306,7 +343,7 @@ static void bad_offers_are_refused(void** state) {
   pair_t* pair = *state;
   const leat_pb_plane_offer_t good = leat_plane_offer(pair->far);
   leat_pb_plane_offer_t offers[] = {good, good, good};
-  offers[0].version = 3;
+  ++offers[0].version;
   offers[1].end = 1;
   offers[2].address = LEAT_SV("");
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(offers); ++i) {
@@ -346,7 +383,7 @@ static void a_way_without_a_proof_is_given_up(void** state) {
   leat_plane_answer(asking, 5, &far);
   leat_status_t status = leat_ok_status();
   while (!status) {
-    assert_false(leat_plane_fetch(asking, 5, 1, LEAT_SV("1"), note, &fetched, &fetched.call));
+    assert_false(ask(asking, 5, 1, "1", "", &fetched));
     assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);
     leat_clock_sleep_ns(1000000);
     status = leat_plane_join(asking, &far);
@@ -516,6 +553,7 @@ int main(int argc, char** argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(values_of_all_sizes_come, set_up, tear_down),
       cmocka_unit_test_setup_teardown(other_values_come, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(chunks_are_asked_for_by_their_member, set_up, tear_down),
       cmocka_unit_test_setup_teardown(calls_do_not_mix, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_cancelled_fetch_ends, set_up, tear_down),
       cmocka_unit_test_setup_teardown(stopping_ends_all, set_up, tear_down),

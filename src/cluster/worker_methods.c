@@ -102,9 +102,9 @@ static void answer_value(leat_service_call_t* call, int64_t message, leat_slot_t
   const int64_t span = message ? leat_span_begin() : 0;
   leat_status_t status = leat_recv_tensor_encode(value, pieces, &bytes);
   if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_ENCODE, 0, message);
-  leat_metrics_add(&call->task->metrics.tensors_sent, !status);
-  leat_metrics_add(&call->task->metrics.tensor_bytes_sent,
-                   status ? 0 : leat_rpc_bytes_size(bytes));
+  if (!status) {
+    leat_metrics_note_sent(&call->task->metrics, leat_rpc_bytes_size(bytes), false);
+  }
   leat_service_answer_bytes(call, status, bytes);
 }
 

@@ -10,7 +10,8 @@
 //
 // A process that takes a chunk asks the one that offers it. So an offer to another process waits in
 // the round for a request, and a chain that takes from one makes a request and goes on with the
-// answer. Bytes that come in are merged from aligned memory.
+// answer. Bytes that come in are merged from aligned memory, to which they are copied unless they
+// came aligned.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@
 #define KEY_ROOM 120
 #define KEY_NUMBERS 7
 #define ALL_TO_ALL_NUMBERS 4
+#define ALIGNMENT 64  // of what kernels merge
 
 // ---- Keys ---------------------------------------------------------------------------------------
 
@@ -365,9 +367,9 @@ static leat_status_t use_bytes(leat_chain_t* chain, leat_string_view_t bytes) {
   }
   leat_chain_t source = {.bytes = (char*)(uintptr_t)bytes.data, .count = chain->count};
   void* copy = NULL;
-  if (chain->next->kind == LEAT_HOP_MERGE) {
-    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(m->all->allocator, 64, bytes.size,
-                                                               &copy));
+  if (chain->next->kind == LEAT_HOP_MERGE && (uintptr_t)bytes.data % ALIGNMENT != 0) {
+    LEAT_RETURN_IF_ERROR(leat_allocator_allocate_uninitialized(m->all->allocator, ALIGNMENT,
+                                                               bytes.size, &copy));
     memcpy(copy, bytes.data, bytes.size);
     source.bytes = copy;
   }

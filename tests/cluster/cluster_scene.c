@@ -30,6 +30,10 @@ static const char* const kJobs[CLUSTER_TASKS] = {"worker", "ps"};
 
 // ---- The cluster --------------------------------------------------------------------------------
 
+static leat_string_view_t leader_of(const cluster_scene_t* cluster) {
+  return leat_string_view_from(cluster->options.has_leader ? "/job:worker/replica:0/task:0" : "");
+}
+
 void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
                             const char* protocol, leat_string_builder_t* out_bytes) {
   leat_pb_job_def_tasks_entry_t entries[CLUSTER_TASKS] = {0};
@@ -42,7 +46,8 @@ void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int
   leat_pb_cluster_def_t spec = {.job = {jobs, CLUSTER_TASKS}};
   leat_pb_coordination_service_config_t coordination = {
       .heartbeat_timeout_in_ms = cluster->options.heartbeat_timeout_ms};
-  leat_pb_config_proto_experimental_t experimental = {.coordination_config = &coordination};
+  leat_pb_config_proto_experimental_t experimental = {
+      .coordination_config = &coordination, .collective_group_leader = leader_of(cluster)};
   leat_pb_config_proto_device_count_entry_t cpus = {.key = LEAT_SV("CPU"),
                                                     .value = cluster->options.cpus};
   leat_pb_config_proto_t config = {.device_count = {&cpus, cluster->options.cpus > 0},
@@ -64,9 +69,26 @@ static const char* protocol_of(const cluster_scene_t* cluster, int task) {
   return protocol ? protocol : "grpc";
 }
 
+// The ConfigProto that `leat server` gets, in hexadecimal digits. The caller frees it.
+static char* print_config(const cluster_scene_t* cluster) {
+  leat_pb_config_proto_experimental_t experimental = {.collective_group_leader =
+                                                          leader_of(cluster)};
+  const leat_pb_config_proto_t config = {.experimental = &experimental};
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  LEAT_EXPECT_OK(leat_message_encode(&leat_pb_config_proto_descriptor, &config, &bytes));
+  char* digits = calloc(2, bytes.size + 1);
+  for (size_t i = 0; i < bytes.size; ++i) {
+    snprintf(digits + 2 * i, 3, "%02x", (unsigned char)bytes.data[i]);
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return digits;
+}
+
 // Starts `leat server` for the ps. Whoever calls it waits until it is up.
 static void start_process(cluster_scene_t* cluster) {
   char program[512], spec[128], heartbeat[32];
+  char* config = print_config(cluster);
   const char* build = getenv("LEAT_BUILD_DIR");
   snprintf(program, sizeof program, "%s/bin/leat", build ? build : ".");
   snprintf(spec, sizeof spec, "worker=%s;ps=%s", cluster->addresses[0], cluster->addresses[1]);
@@ -75,7 +97,8 @@ static void start_process(cluster_scene_t* cluster) {
                                                  : 5000);
   char* const arguments[] = {program, "server", "--cluster", spec,        "--job",   "ps",
                              "--task", "0",     "--heartbeat", heartbeat, "--json",
-                             "--protocol", (char*)protocol_of(cluster, CLUSTER_PS), NULL};
+                             "--protocol", (char*)protocol_of(cluster, CLUSTER_PS),
+                             "--config", config, NULL};
   posix_spawn_file_actions_t actions;
   assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
   assert_int_equal(
@@ -83,6 +106,7 @@ static void start_process(cluster_scene_t* cluster) {
   assert_int_equal(
       posix_spawn(&cluster->process, program, &actions, NULL, arguments, environ), 0);
   posix_spawn_file_actions_destroy(&actions);
+  free(config);
 }
 
 static void open_channel(cluster_scene_t* cluster, int task) {

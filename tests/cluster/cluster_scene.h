@@ -27,6 +27,7 @@ typedef struct cluster_options_s {
   int session_timeout_ms, partial_run_timeout_ms;
   int cpus;                  // devices of each task in this process; 0: one
   bool ps_is_a_process;      // the ps is a `leat server`, which can be stopped by signals
+  bool has_leader;           // of collectives: the worker
   const char* protocols[CLUSTER_TASKS];  // NULL: "grpc"
   void (*observe)(void* task, const leat_server_event_t* event);  // |task| points to its number
 } cluster_options_t;

@@ -2,6 +2,7 @@
 // have it, are those that gRPC would have brought, and steps end as the page on clusters promises.
 // The worker is in this process, with the client; the ps is a `leat server`. The worker's figures
 // tell which way values came. All but the fallback is tried over TCP and over shared memory.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ typedef struct client_s {
   TF_Graph* graph;
   TF_SessionOptions* options;
   TF_Session* session;
-  TF_Output x, y;  // y = x x, on the ps
+  TF_Output x, y;         // y = x x, on the ps
+  TF_Output sum, ps_sum;  // x + y, on the worker and on the ps: a collective of the two
 } client_t;
 
 static client_t client;
@@ -44,11 +46,33 @@ static TF_Output add(const char* op, const char* name, const char* device, TF_Ou
   return (TF_Output){operation, 0};
 }
 
-static void open_client(const char* worker_protocol, const char* ps_protocol) {
+// |device|'s sum of |x| over the members of a group of two.
+static TF_Output add_sum(const char* name, const char* device, TF_Output x) {
+  static const struct {
+    const char* name;
+    int64_t value;
+  } kNumbers[] = {{"group_size", 2}, {"group_key", 1}, {"instance_key", 1}};
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "CollectiveReduce", name);
+  TF_SetDevice(description, device);
+  TF_AddInput(description, x);
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNumbers); ++i) {
+    TF_SetAttrInt(description, kNumbers[i].name, kNumbers[i].value);
+  }
+  TF_SetAttrString(description, "merge_op", "Add", 3);
+  TF_SetAttrString(description, "final_op", "Id", 2);
+  TF_SetAttrIntList(description, "subdiv_offsets", NULL, 0);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return (TF_Output){operation, 0};
+}
+
+static void open_client_with(const char* worker_protocol, const char* ps_protocol,
+                             int heartbeat_timeout_ms) {
   void* state;
   char target[64];
-  const cluster_options_t options = {.heartbeat_timeout_ms = 10000,
+  const cluster_options_t options = {.heartbeat_timeout_ms = heartbeat_timeout_ms,
                                      .ps_is_a_process = true,
+                                     .has_leader = true,
                                      .protocols = {worker_protocol, ps_protocol}};
   client = (client_t){0};
   assert_int_equal(cluster_scene_set_up_with(&state, &options), 0);
@@ -62,6 +86,12 @@ static void open_client(const char* worker_protocol, const char* ps_protocol) {
   expect(TF_OK, "");
   client.x = add("Placeholder", "x", CLUSTER_WORKER_CPU, NULL);
   client.y = add("Square", "y", CLUSTER_PS_CPU, &client.x);
+  client.sum = add_sum("sum", CLUSTER_WORKER_CPU, client.x);
+  client.ps_sum = add_sum("ps_sum", CLUSTER_PS_CPU, client.y);
+}
+
+static void open_client(const char* worker_protocol, const char* ps_protocol) {
+  open_client_with(worker_protocol, ps_protocol, 10000);
 }
 
 static void close_client(void) {
@@ -95,9 +125,13 @@ static uint64_t square(uint64_t seed, int64_t count) {
   return digest;
 }
 
-static uint64_t count_by_ucx(void) {
-  return atomic_load(
-      &cluster_task(client.cluster, CLUSTER_WORKER)->metrics.plane_tensors_received);
+static leat_task_metrics_t* figures(void) {
+  return &cluster_task(client.cluster, CLUSTER_WORKER)->metrics;
+}
+
+static uint64_t count_by_ucx(void) { return atomic_load(&figures()->plane_tensors_received); }
+static uint64_t count_by_calls(void) {
+  return atomic_load(&figures()->tensors_received) - count_by_ucx();
 }
 
 static void wait_for_ucx(void) {
@@ -178,13 +212,74 @@ static void one_with_grpc_alone_gets_grpc(void** state) {
   expect_fallback("grpc", "grpc+ucx");
 }
 
+// ---- Collectives --------------------------------------------------------------------------------
+
+// Fetches x + x x, made by both tasks, or, with |is_alone|, by the worker, who waits for the other.
+static void sum_up(int64_t count, bool is_alone) {
+  TF_Tensor *in = TF_AllocateTensor(TF_FLOAT, &count, 1, (size_t)count * 4), *out[2] = {0};
+  const TF_Output fetches[] = {client.sum, client.ps_sum};
+  static const char kTimeout[] = "\x10\xe0\xd4\x03";  // RunOptions: 60 s
+  const TF_Buffer options = {kTimeout, sizeof kTimeout - 1, NULL};
+  float* x = TF_TensorData(in);
+  for (int64_t i = 0; i < count; ++i) x[i] = (float)(i % 1000);
+  TF_SessionRun(client.session, &options, &client.x, &in, 1, fetches, out, is_alone ? 1 : 2, NULL,
+                0, NULL, client.status);
+  for (int k = 0; k < 2 && out[k]; ++k) {
+    assert_int_equal(TF_TensorByteSize(out[k]), (size_t)count * 4);
+    const float* sum = TF_TensorData(out[k]);
+    for (int64_t i = 0; i < count; ++i) {
+      const float wanted = (float)(i % 1000) * (float)(i % 1000 + 1);
+      if (sum[i] != wanted) fail_msg("element %d is %g, not %g", (int)i, sum[i], wanted);
+    }
+    TF_DeleteTensor(out[k]);
+  }
+  TF_DeleteTensor(in);
+}
+
+// The chunks of small and large collectives go by UCX as values do.
+static void chunks_go_by_ucx(void** state) {
+  static const int64_t kCounts[] = {1, 2, 1000, 5000, 40000, 1000000};
+  open_client("grpc+ucx", "grpc+ucx");
+  wait_for_ucx();
+  sum_up(10, false);
+  expect(TF_OK, "");
+  const uint64_t by_calls = count_by_calls();
+  for (int step = 0; step < 60; ++step) {
+    const uint64_t before = count_by_ucx();
+    sum_up(kCounts[step % LEAT_ARRAY_SIZE(kCounts)], false);
+    expect(TF_OK, "");
+    assert_true(count_by_ucx() - before >= 2);  // a chunk, and the sum of the ps
+  }
+  assert_int_equal(count_by_calls(), by_calls);
+  close_client();
+}
+
+// The worker waits for a chunk alone: no call to the ps is under way that would end.
+static void a_member_that_falls_silent_ends_the_step(void** state) {
+  open_client_with("grpc+ucx", "grpc+ucx", 4000);
+  wait_for_ucx();
+  for (int64_t count = 10; count < 1000000; count *= 1000) {
+    sum_up(count, false);
+    expect(TF_OK, "");
+  }
+  assert_int_equal(kill(client.cluster->process, SIGSTOP), 0);
+  const int64_t begin_ns = leat_clock_now_ns();
+  sum_up(10, true);
+  expect(TF_UNAVAILABLE, "is silent");
+  cluster_expect_no_hang(begin_ns);
+  assert_int_equal(kill(client.cluster->process, SIGCONT), 0);
+  close_client();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_grpc),
+      cmocka_unit_test(chunks_go_by_ucx),
       cmocka_unit_test(a_ps_that_dies_ends_the_step),
   };
   const struct CMUnitTest others[] = {
       cmocka_unit_test(one_with_grpc_alone_gets_grpc),
+      cmocka_unit_test(a_member_that_falls_silent_ends_the_step),
   };
   int failures = 0;
   setenv("UCX_TLS", "tcp", 1);

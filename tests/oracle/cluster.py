@@ -19,10 +19,16 @@ SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 300, 20, 30
 PR_SET_PDEATHSIG = 1
 
 
-def free_ports(count):
-  """Ports that were free a moment ago, no two alike."""
-  sockets = [socket.create_server(('127.0.0.1', 0)) for _ in range(count)]
-  ports = [s.getsockname()[1] for s in sockets]
+def free_ports(count, given=set()):
+  """Ports that were free a moment ago; no port twice in the life of this process, since clusters
+  get theirs before any of them starts."""
+  sockets, ports = [], []
+  while len(ports) < count:
+    sockets.append(socket.create_server(('127.0.0.1', 0)))
+    port = sockets[-1].getsockname()[1]
+    if port not in given:
+      given.add(port)
+      ports.append(port)
   for s in sockets:
     s.close()
   return ports

@@ -1,7 +1,8 @@
 """Collectives of tasks of which some run Leat and some TensorFlow.
 
 The clusters have two or three workers, whose first one leads the groups; 'LT' is Leat and then
-TensorFlow. In the first part each worker has a master and a client session of its own, whose steps
+TensorFlow, and 'U' is Leat with the protocol grpc+ucx, whose chunks go by UCX to others of that
+kind. In the first part each worker has a master and a client session of its own, whose steps
 meet by the numbers that the leader begins (between-graph replication). In the second one a single
 session has several devices of each task in one group, whose rings and trees must fit together. In
 the third one all workers run Leat, on hosts of several each, whose sums are those of numpy in the
@@ -21,7 +22,7 @@ from outcome import report
 
 tf.disable_eager_execution()
 
-PLAYERS = ('LT', 'TL', 'LTL')
+PLAYERS = ('LT', 'TL', 'LTL', 'UU', 'UTU')
 CPUS, STEPS = 2, 4
 FORMS = ('attributes', 'inputs', 'key', 'callable')
 
@@ -235,7 +236,7 @@ def main():
   for cluster in clusters:
     cluster.start('T')
   for cluster in clusters:
-    cluster.start('L')
+    cluster.start('LU')
   for players, cluster in masters.items():
     for form in FORMS:
       report('collective %s masters, keys are %s' % (players, form), compare_masters, cluster,
