@@ -8,10 +8,10 @@
 # definition: it begins in the first column. One that is missed here is an error of the compiler,
 # never another program.
 #
-# Builds with LEAT_DEBUG or sanitizers compile each source alone: there a missing include and a
-# constant that nobody uses are errors, which a group can hide.
+# The build of `make asan` compiles each source alone: a missing include is an error there, which a
+# group can hide.
 option(LEAT_UNITY "Compile several sources of a folder as one, where they can be" ON)
-if(LEAT_DEBUG OR LEAT_SANITIZE OR LEAT_FUZZ)
+if(LEAT_SANITIZE MATCHES "address" AND NOT LEAT_FUZZ)
   set(LEAT_UNITY OFF)
 endif()
 set(LEAT_UNITY_MAX_SOURCES 8)

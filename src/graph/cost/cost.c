@@ -3,7 +3,8 @@
 // the rule of its op:
 //
 //   elements      one for each element of its largest input or output (12 for exp, tanh, ...)
-//   contraction   A [b, m, k], B [b, k, n] -> C [b, m, n]:   2 b m k n = 2 sqrt(|A| |B| |C| / b)
+//   contraction   A [b, m, k], B [b, k, n] -> C [b, m, n]:   2 b m k n = 2 sqrt(|A| |B| |C| / b),
+//                                                          an operand with fewer matrices repeated
 //   convolution   x, filter -> y:                            2 |y| |filter| / channels of y
 //
 // The square root gives the size of the index space of a matrix product without asking which
@@ -16,13 +17,17 @@
 
 #include <math.h>
 
-static double element_count(leat_partial_shape_t shape) {
-  if (shape.rank < 0) return LEAT_COST_UNKNOWN_DIM;
+// The product of the dimensions from |begin| up to |end|.
+static double dim_product(leat_partial_shape_t shape, int begin, int end) {
   double count = 1;
-  for (int i = 0; i < shape.rank; ++i) {
+  for (int i = begin; i < end; ++i) {
     count *= shape.dims[i] == LEAT_DIM_UNKNOWN ? LEAT_COST_UNKNOWN_DIM : (double)shape.dims[i];
   }
   return count;
+}
+
+static double element_count(leat_partial_shape_t shape) {
+  return shape.rank < 0 ? LEAT_COST_UNKNOWN_DIM : dim_product(shape, 0, shape.rank);
 }
 
 // The size of a value. Strings, handles and variants have none that shapes tell; 64 stands for it.
@@ -32,13 +37,18 @@ static double value_bytes(const leat_graph_t* graph, leat_output_t output) {
   return element_count(leat_graph_output_shape(graph, output)) * (double)leat_dtype_size(dtype);
 }
 
+// The elements of an operand that is repeated for each matrix of the batch: those of one matrix,
+// times the batch.
+static double repeated_count(leat_partial_shape_t shape, double batch) {
+  const double matrix = shape.rank < 2 ? element_count(shape)
+                                       : dim_product(shape, shape.rank - 2, shape.rank);
+  return fmax(element_count(shape), batch * matrix);
+}
+
 // 2 sqrt(|a| |b| |c| / batch), where the batch is all dimensions of |c| but the last two.
 static double contraction(leat_partial_shape_t a, leat_partial_shape_t b, leat_partial_shape_t c) {
-  double batch = 1;
-  for (int i = 0; i + 2 < c.rank; ++i) {
-    batch *= c.dims[i] == LEAT_DIM_UNKNOWN ? LEAT_COST_UNKNOWN_DIM : (double)c.dims[i];
-  }
-  double product = element_count(a) * element_count(b) * element_count(c);
+  const double batch = dim_product(c, 0, c.rank - 2);
+  const double product = repeated_count(a, batch) * repeated_count(b, batch) * element_count(c);
   return 2 * sqrt(product / (batch > 0 ? batch : 1));
 }
 

@@ -32,6 +32,9 @@ static void work(void** state) {
   leat_output_t c = input(&s, 3, (int64_t[]){5, 20, 30}), d = input(&s, 3, (int64_t[]){5, 30, 40});
   leat_work_t batch = work_of(&s, scene_binary(&s, "BatchMatMulV2", -1, c, d));
   assert_true(batch.flops > 5 * 47999 && batch.flops < 5 * 48001);
+  leat_work_t shared = work_of(&s, scene_binary(&s, "BatchMatMulV2", -1, c, b));
+  assert_true(shared.flops > 5 * 47999 && shared.flops < 5 * 48001);
+  assert_true(shared.bytes == 4 * (5 * 20 * 30 + 30 * 40 + 5 * 20 * 40));
   leat_work_t sum = work_of(&s, scene_binary(&s, "AddV2", -1, a, a));
   assert_true(sum.flops == 600 && sum.bytes == 3 * 2400);
   assert_true(work_of(&s, scene_unary(&s, "Tanh", -1, a)).flops > sum.flops);
