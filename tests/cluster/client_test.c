@@ -311,7 +311,7 @@ static void a_master_that_stops_ends_steps(void** state) {
 
 static float partial_step(const char* handle, const TF_Output* feeds, const float* values,
                           int count, TF_Output fetch) {
-  TF_Tensor *in[2], *out = NULL;
+  TF_Tensor *in[2] = {0}, *out = NULL;
   float value = 0;
   for (int i = 0; i < count; ++i) in[i] = make_vector(values[i], 1);
   TF_SessionPRun(client.session, handle, feeds, in, count, &fetch, &out, 1, NULL, 0,

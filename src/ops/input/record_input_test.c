@@ -44,7 +44,7 @@ static const char* each_of(int count) {
   static char pattern[4000];
   size_t size = 0;
   for (int i = 0; i < count; ++i) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "m%d", i);
     size += (size_t)snprintf(pattern + size, sizeof pattern - size, "%s%s", i ? "," : "",
                              test_path(name));
@@ -54,7 +54,7 @@ static const char* each_of(int count) {
 
 static void write_letters(int count) {
   for (int i = 0; i < count; ++i) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "m%d", i);
     write_records(name, (char)('a' + i), 3);
   }
