@@ -190,11 +190,15 @@ typedef struct look_s {
   board_stored_trace_t* trace;  // held, so that it stays mapped
 } look_t;
 
-static void open_store(look_t* look, const char* cache, bool walks) {
-  check(board_trace_store_create(cache, &look->api.traces), "a store");
+static void take(look_t* look, bool walks) {
   check(board_trace_store_take(look->api.traces, look->options.path,
                                leat_string_view_from(look->name), walks, &look->trace),
         look->name);
+}
+
+static void open_store(look_t* look, const char* cache, bool walks) {
+  check(board_trace_store_create(cache, &look->api.traces), "a store");
+  take(look, walks);
 }
 
 static void close_store(look_t* look) {
@@ -282,13 +286,18 @@ static void measure(char* path, const char* cache) {
   check(board_logdir_create(&look.options, &look.api.logdir), "the directory");
   clocks_t from = clocks_now();
   open_store(&look, cache, false);
-  tell("making the index", from);
+  tell("until windows are shown", from);
   const leat_timeline_t* timeline = look.trace->timeline;
   const int64_t whole_ns = timeline->end_ns - timeline->begin_ns;
   size_t lanes = 0;
   for (size_t r = 0; r < timeline->row_count; ++r) lanes += timeline->rows[r]->lane_count;
-  printf("%zu slices in %zu lanes, %zu steps, index of %.1f MB\n", timeline->slice_count, lanes,
-         look.trace->delays->step_count, (double)look.trace->mapping_bytes / 1e6);
+  board_trace_store_release(look.api.traces, look.trace);
+  take(&look, true);
+  tell("until the delays are found", from);
+  printf("%zu slices in %zu lanes, %zu steps, index of %.1f MB, delays of %.1f MB\n",
+         look.trace->timeline->slice_count, lanes, look.trace->delays->step_count,
+         (double)look.trace->index.size_bytes / 1e6,
+         (double)look.trace->delays_file.size_bytes / 1e6);
   close_store(&look);
   from = clocks_now();
   open_store(&look, cache, false);

@@ -29,6 +29,7 @@ typedef struct finder_s {
 typedef struct walker_s {
   const leat_delays_t* delays;
   _Atomic size_t* next_step;  // of all walkers
+  const _Atomic bool* is_cancelled;
   leat_delay_entry_t* entries;
   size_t entry_count, entry_capacity;
   leat_path_piece_t* pieces;  // of the step that is walked
@@ -256,6 +257,13 @@ static int compare_entries(const void* a, const void* b) {
   return x->step < y->step ? -1 : x->step > y->step;
 }
 
+static leat_status_t check_cancelled(const _Atomic bool* is_cancelled) {
+  if (!is_cancelled || !atomic_load_explicit(is_cancelled, memory_order_relaxed)) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_CANCELLED, "Finding the delays was cancelled");
+}
+
 static void run_walker(void* data) {
   walker_t* walker = data;
   const size_t step_count = walker->delays->step_count;
@@ -264,8 +272,9 @@ static void run_walker(void* data) {
     if (step == end) {
       step = atomic_fetch_add_explicit(walker->next_step, STEPS_AT_ONCE, memory_order_relaxed);
       end = step + STEPS_AT_ONCE;
+      walker->status = check_cancelled(walker->is_cancelled);
     }
-    if (step >= step_count) break;
+    if (step >= step_count || walker->status) break;
     walker->status = add_entries(walker, (uint32_t)step);
   }
   if (walker->entry_count) {
@@ -303,7 +312,7 @@ static leat_status_t merge_entries(walker_t* walkers, size_t count, leat_delays_
 }
 
 // Walks all steps, on this thread and on others where there are many.
-static leat_status_t walk_steps(leat_delays_t* delays) {
+static leat_status_t walk_steps(leat_delays_t* delays, const _Atomic bool* is_cancelled) {
   walker_t walkers[MAX_WALKERS];
   _Atomic size_t next_step = 0;
   const size_t parts = delays->step_count / STEPS_AT_ONCE + 1;
@@ -311,7 +320,8 @@ static leat_status_t walk_steps(leat_delays_t* delays) {
   const size_t wanted = LEAT_MIN(parts, most);
   size_t count = 0;
   for (; count < wanted; ++count) {
-    walkers[count] = (walker_t){.delays = delays, .next_step = &next_step};
+    walkers[count] = (walker_t){
+        .delays = delays, .next_step = &next_step, .is_cancelled = is_cancelled};
     if (count == 0) continue;
     leat_status_t status = leat_thread_start("leat-delays", run_walker, &walkers[count],
                                              &walkers[count].thread);
@@ -376,6 +386,12 @@ leat_status_t leat_delays_create(const leat_timeline_t* timeline, leat_delays_t*
 }
 
 leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** out_delays) {
+  return leat_delays_find_cancellable(timeline, NULL, out_delays);
+}
+
+leat_status_t leat_delays_find_cancellable(const leat_timeline_t* timeline,
+                                           const _Atomic bool* is_cancelled,
+                                           leat_delays_t** out_delays) {
   finder_t finder = {0};
   leat_delay_graph_t* graph;
   *out_delays = NULL;
@@ -384,7 +400,7 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
   leat_status_t status = leat_delay_graph_find_links(graph, &delays->arena);
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
-  if (!status) status = walk_steps(delays);
+  if (!status) status = walk_steps(delays, is_cancelled);
   if (status) {
     leat_delays_free(delays);
     return status;

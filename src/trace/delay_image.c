@@ -94,6 +94,20 @@ static void take_arrays(leat_image_reader_t* reader, leat_delays_t* delays) {
       leat_image_take_in_place(reader, delays->entry_count, sizeof *delays->entries);
 }
 
+void leat_delays_borrow(leat_delays_t* delays, const void* bytes, size_t size) {
+  leat_image_reader_t reader = {.next = bytes, .end = (const char*)bytes + size};
+  leat_delays_t taken = {0};
+  take_arrays(&reader, &taken);
+  LEAT_DCHECK(!reader.has_failed && taken.entry_count == delays->entry_count);
+  leat_allocator_free(leat_allocator_system(), delays->steps);
+  leat_allocator_free(leat_allocator_system(), delays->groups);
+  leat_allocator_free(leat_allocator_system(), delays->entries);
+  delays->is_borrowed = true;
+  delays->steps = taken.steps;
+  delays->groups = taken.groups;
+  delays->entries = taken.entries;
+}
+
 static leat_status_t take_links(leat_image_reader_t* reader, leat_delays_t* delays,
                                 leat_delay_graph_t* graph) {
   const leat_timeline_t* timeline = delays->timeline;

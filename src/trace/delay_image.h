@@ -8,6 +8,9 @@
 
 // |out|'s bytes must come to lie at a multiple of 8.
 void leat_delays_put(const leat_delays_t* delays, leat_string_builder_t* out);
+// Lets the arrays of |delays| lie in |bytes|, which are what leat_delays_put made of them and
+// outlive them, in place of memory.
+void leat_delays_borrow(leat_delays_t* delays, const void* bytes, size_t size);
 // The delays of |timeline|, which must outlive them, as must the bytes, in which most of them lie.
 // All numbers in them are checked against the timeline; where one is not in range the reader has
 // failed, and |*out_delays| is NULL.
