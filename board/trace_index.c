@@ -4,9 +4,9 @@
 //   runs:    of each lane those of trace/lane_run.h, one lane behind the other
 //   section: how many runs each lane has | names
 //
-// While a thread writes the slices and makes the runs, the names are counted. The slices are in
+// While a thread writes the slices, the names are counted and runs are made. The slices are in
 // memory as far as the limit allows; of a recording with more, the image is written first and
-// mapped, and the same is done in the mapping; so no more of the slices is ever in memory that only
+// mapped, and the rest is done in the mapping; so no more of the slices is ever in memory that only
 // this process has. Once the file is whole it is opened as any index is. The delays of the steps,
 // which take much longer to find, have a file of their own (board/trace_delays.h), so that windows
 // are shown before they are found.
@@ -24,6 +24,9 @@
 #include "trace/lane_run.h"
 #include "trace/lane_spill.h"
 #include "trace/timeline_image.h"
+
+// So much memory runs may take that are made while the slices are written.
+#define MAX_RUN_BYTES ((size_t)64 << 20)
 
 // Undoes what was filled in of |trace|.
 static void forget(board_stored_trace_t* trace) {
@@ -121,12 +124,19 @@ bool board_trace_index_read(board_stored_trace_t* trace, const char* cache, size
 
 // ---- Making -------------------------------------------------------------------------------------
 
+typedef struct lane_runs_s {
+  leat_lane_run_t* items;
+  uint32_t count;
+} lane_runs_t;
+
 // An index that is being made.
 typedef struct making_s {
   board_stored_trace_t found;  // the slices, in memory or in the mapped image, and the names
   leat_lane_spill_t spill;
   board_trace_making_t file;
   bool has_image;
+  lane_runs_t* runs;              // of the first lanes
+  size_t run_lanes;               // how many
   leat_string_builder_t section;  // as far as it is made
   leat_status_t status;           // of the writing
 } making_t;
@@ -140,44 +150,75 @@ static leat_status_t write_image(making_t* making) {
   return leat_ok_status();
 }
 
-static leat_status_t write_lane_runs(making_t* making, const leat_lane_t* lane) {
-  leat_lane_run_t* runs;
-  uint32_t count;
-  LEAT_RETURN_IF_ERROR(leat_lane_runs_make(lane, &runs, &count));
-  leat_status_t status = board_trace_file_write(&making->file, runs, count * sizeof *runs);
-  leat_image_put_word(&making->section, count);
-  leat_allocator_free(leat_allocator_system(), runs);
-  return status;
+static void run_writer(void* data) {
+  making_t* making = data;
+  making->status = write_image(making);
 }
 
-static leat_status_t write_slices(making_t* making) {
+// Makes runs of the lanes, from the first on, as far as the memory is meant for that.
+static leat_status_t make_runs(making_t* making) {
   const leat_timeline_t* timeline = making->found.timeline;
-  if (!making->has_image) LEAT_RETURN_IF_ERROR(write_image(making));
+  size_t lanes = 0, bytes = 0;
+  for (size_t r = 0; r < timeline->row_count; ++r) lanes += timeline->rows[r]->lane_count;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), lanes + 1, &making->runs));
   for (size_t r = 0; r < timeline->row_count; ++r) {
-    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
-      LEAT_RETURN_IF_ERROR(write_lane_runs(making, &timeline->rows[r]->lanes[l]));
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count && bytes < MAX_RUN_BYTES; ++l) {
+      lane_runs_t* runs = &making->runs[making->run_lanes];
+      LEAT_RETURN_IF_ERROR(
+          leat_lane_runs_make(&timeline->rows[r]->lanes[l], &runs->items, &runs->count));
+      ++making->run_lanes;
+      bytes += runs->count * sizeof *runs->items;
     }
   }
   return leat_ok_status();
 }
 
-static void run_writer(void* data) {
-  making_t* making = data;
-  making->status = write_slices(making);
+static void free_runs(making_t* making) {
+  for (size_t i = 0; i < making->run_lanes; ++i) {
+    leat_allocator_free(leat_allocator_system(), making->runs[i].items);
+  }
+  leat_allocator_free(leat_allocator_system(), making->runs);
 }
 
-// Writes the slices on a thread, and counts their names meanwhile.
-static leat_status_t write_and_count(making_t* making) {
+// Writes those that are made, and makes the others.
+static leat_status_t write_runs(making_t* making) {
+  const leat_timeline_t* timeline = making->found.timeline;
+  size_t lane = 0;
+  for (size_t r = 0; r < timeline->row_count; ++r) {
+    for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l, ++lane) {
+      const bool is_made = lane < making->run_lanes;
+      lane_runs_t runs = is_made ? making->runs[lane] : (lane_runs_t){0};
+      if (!is_made) {
+        LEAT_RETURN_IF_ERROR(
+            leat_lane_runs_make(&timeline->rows[r]->lanes[l], &runs.items, &runs.count));
+      }
+      leat_status_t status = board_trace_file_write(&making->file, runs.items,
+                                                    runs.count * sizeof *runs.items);
+      if (!is_made) leat_allocator_free(leat_allocator_system(), runs.items);
+      if (status) return status;
+      leat_image_put_word(&making->section, runs.count);
+    }
+  }
+  return leat_ok_status();
+}
+
+// Writes the slices on a thread, if they are not yet, and does the rest with them meanwhile.
+static leat_status_t write_slices(making_t* making) {
   leat_thread_t writer;
-  leat_status_t unstarted = leat_thread_start("leat-index", run_writer, making, &writer);
+  const bool has_image = making->has_image;
+  leat_status_t unstarted =
+      has_image ? leat_ok_status()
+                : leat_thread_start("leat-index", run_writer, making, &writer);
   leat_status_t status = board_trace_count_names(&making->found);
+  if (!status) status = make_runs(making);
   if (unstarted) {
     leat_status_free(unstarted);
     run_writer(making);
-  } else {
+  } else if (!has_image) {
     leat_thread_join(writer);
   }
-  return leat_status_join(status, making->status);
+  status = leat_status_join(status, making->status);
+  return status ? status : write_runs(making);
 }
 
 // Goes on with the slices in the file in place of those in memory, which lack what was spilled.
@@ -197,7 +238,7 @@ static leat_status_t write_index(making_t* making, board_stored_trace_t* trace) 
   LEAT_RETURN_IF_ERROR(leat_timeline_read_spilled(leat_file_system_default(), found->path,
                                                   &making->spill, &found->timeline));
   if (making->spill.piece_count) LEAT_RETURN_IF_ERROR(map_image(making));
-  LEAT_RETURN_IF_ERROR(write_and_count(making));
+  LEAT_RETURN_IF_ERROR(write_slices(making));
   leat_image_put_word(&making->section, found->timeline->name_count);
   leat_image_put(&making->section, found->names,
                  found->timeline->name_count * sizeof *found->names);
@@ -234,6 +275,7 @@ static leat_status_t make_in(board_stored_trace_t* trace, const char* cache, siz
     leat_string_builder_initialize(leat_allocator_system(), &making.section);
     status = write_index(&making, trace);
     leat_string_builder_deinitialize(&making.section);
+    free_runs(&making);
     leat_lane_spill_deinitialize(&making.spill);
     forget(&making.found);
   }
