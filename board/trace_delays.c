@@ -42,17 +42,17 @@ void board_trace_delays_forget(board_stored_trace_t* trace) {
   trace->delays = NULL;
 }
 
+static leat_status_t write_part(void* data, const void* bytes, size_t size) {
+  return board_trace_file_write(data, bytes, size);
+}
+
 static leat_status_t write_file(const board_stored_trace_t* trace, const leat_delays_t* delays,
                                 board_trace_making_t* making,
                                 board_trace_mapping_t* out_mapping) {
-  leat_string_builder_t bytes, nothing;
-  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  leat_string_builder_t nothing;
+  LEAT_RETURN_IF_ERROR(leat_delays_write(delays, write_part, making));
   leat_string_builder_initialize(leat_allocator_system(), &nothing);
-  leat_delays_put(delays, &bytes);
-  leat_status_t status = leat_status_clone(bytes.status);
-  if (!status) status = board_trace_file_write(making, bytes.data, bytes.size);
-  leat_string_builder_deinitialize(&bytes);
-  if (!status) status = board_trace_file_finish(making, trace, &nothing, out_mapping);
+  leat_status_t status = board_trace_file_finish(making, trace, &nothing, out_mapping);
   leat_string_builder_deinitialize(&nothing);
   return status;
 }
