@@ -11,7 +11,10 @@
 // A recording that was read without its delays goes to the list of open ones, of which the finder,
 // a thread of the store's, takes the newest, finds its delays and takes it off. Until then the list
 // is a user, and who asks for the recording gets the one in the list, even if others were asked for
-// since, so that nothing is found twice. The finder gives way to those who answer.
+// since, so that nothing is found twice. Those that nobody looks at any more, and that the finder
+// has not begun with, leave the list when another one is read: who goes through many recordings, or
+// looks at one that is being written, does not gather them in memory. The finder gives way to those
+// who answer.
 //
 // Names come from clients: only paths below the log directory without ".." that end as recordings
 // do are opened. JSON is a recording where it begins with the list of events, as ours does, since
@@ -58,6 +61,7 @@ struct board_trace_store_s {
   board_stored_trace_t* newest;
   reading_t* readings;
   board_stored_trace_t* open;  // the newest first
+  board_stored_trace_t* sought;  // of these the one whose delays are being found
   leat_condition_t opened;     // or ending
   _Atomic bool is_ending;
   leat_thread_t finder;
@@ -311,6 +315,25 @@ static void open_trace(board_trace_store_t* store, board_stored_trace_t* trace) 
   leat_condition_notify_all(&store->opened);
 }
 
+// Takes those off the list that have no other user, but for the one whose delays are being found.
+static void close_unused(board_trace_store_t* store) {
+  board_stored_trace_t *unused = NULL, *next;
+  for (board_stored_trace_t** link = &store->open; *link;) {
+    board_stored_trace_t* trace = *link;
+    if (trace == store->sought || trace->users > 1) {
+      link = &trace->next_open;
+      continue;
+    }
+    *link = trace->next_open;
+    trace->next_open = unused;
+    unused = trace;
+  }
+  for (; unused; unused = next) {
+    next = unused->next_open;
+    release(store, unused);
+  }
+}
+
 // What the store has of a recording, the newest or an open one; NULL: nothing.
 static board_stored_trace_t* find_trace(const board_trace_store_t* store, const char* path,
                                         const leat_file_stat_t* stat) {
@@ -324,10 +347,12 @@ static board_stored_trace_t* find_trace(const board_trace_store_t* store, const 
 static void find_delays(board_trace_store_t* store, board_stored_trace_t* trace) {
   leat_delays_t* delays = NULL;
   board_trace_mapping_t file;
+  store->sought = trace;
   leat_mutex_unlock(&store->lock);
   leat_status_t status =
       board_trace_delays_find(trace, store->cache, &store->is_ending, &delays, &file);
   leat_mutex_lock(&store->lock);
+  store->sought = NULL;
   trace->delays = delays;
   trace->delays_file = file;
   trace->unfound = status;
@@ -439,6 +464,7 @@ static void end_reading(board_trace_store_t* store, reading_t* reading) {
   }
   leat_condition_notify_all(&store->done);
   release(store, replaced);
+  close_unused(store);
 }
 
 // Reads the recording, without the lock. |current| is what the store has of it, whose slices are to
