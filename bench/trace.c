@@ -1,7 +1,8 @@
 // How long `leat board` takes for a recording, as the table in docs/tracing.md tells it:
 //
 //   trace_bench make FILE SPANS        writes a recording of so many spans
-//   trace_bench measure FILE CACHE     makes its index in the directory CACHE, and looks at it
+//   trace_bench index FILE CACHE       makes its index in the directory CACHE, and finds its delays
+//   trace_bench measure FILE CACHE     the same, and looks at it
 //
 // The recording is one of a process with four threads. In each step the caller and three threads of
 // a pool run 250 kernels each, with a lock or memory in some of them, and between the steps the
@@ -190,11 +191,15 @@ typedef struct look_s {
   board_stored_trace_t* trace;  // held, so that it stays mapped
 } look_t;
 
-static void open_store(look_t* look, const char* cache, bool walks) {
-  check(board_trace_store_create(cache, &look->api.traces), "a store");
+static void take(look_t* look, bool walks) {
   check(board_trace_store_take(look->api.traces, look->options.path,
                                leat_string_view_from(look->name), walks, &look->trace),
         look->name);
+}
+
+static void open_store(look_t* look, const char* cache, bool walks) {
+  check(board_trace_store_create(cache, &look->api.traces), "a store");
+  take(look, walks);
 }
 
 static void close_store(look_t* look) {
@@ -274,7 +279,21 @@ static void measure_windows(look_t* look, const char* cache, int64_t whole_ns, i
   fflush(stdout);
 }
 
-static void measure(char* path, const char* cache) {
+static void look_at(look_t* look, const char* cache, int64_t whole_ns) {
+  clocks_t from = clocks_now();
+  open_store(look, cache, false);
+  tell("opening the index", from);
+  close_store(look);
+  for (int64_t length_ns = whole_ns; length_ns > 500000; length_ns /= 4) {
+    measure_windows(look, cache, whole_ns, length_ns);
+  }
+  from = clocks_now();
+  open_store(look, cache, true);
+  tell("verifying the slices", from);
+  close_store(look);
+}
+
+static void measure(char* path, const char* cache, bool looks) {
   char* slash = strrchr(path, '/');
   look_t look = {.name = slash ? slash + 1 : path};
   if (slash) *slash = 0;
@@ -282,25 +301,20 @@ static void measure(char* path, const char* cache) {
   check(board_logdir_create(&look.options, &look.api.logdir), "the directory");
   clocks_t from = clocks_now();
   open_store(&look, cache, false);
-  tell("making the index", from);
+  tell("until windows are shown", from);
   const leat_timeline_t* timeline = look.trace->timeline;
   const int64_t whole_ns = timeline->end_ns - timeline->begin_ns;
   size_t lanes = 0;
   for (size_t r = 0; r < timeline->row_count; ++r) lanes += timeline->rows[r]->lane_count;
-  printf("%zu slices in %zu lanes, %zu steps, index of %.1f MB\n", timeline->slice_count, lanes,
-         look.trace->delays->step_count, (double)look.trace->mapping_bytes / 1e6);
+  board_trace_store_release(look.api.traces, look.trace);
+  take(&look, true);
+  tell("until the delays are found", from);
+  printf("%zu slices in %zu lanes, %zu steps, index of %.1f MB, delays of %.1f MB\n",
+         look.trace->timeline->slice_count, lanes, look.trace->delays->step_count,
+         (double)look.trace->index.size_bytes / 1e6,
+         (double)look.trace->delays_file.size_bytes / 1e6);
   close_store(&look);
-  from = clocks_now();
-  open_store(&look, cache, false);
-  tell("opening the index", from);
-  close_store(&look);
-  for (int64_t length_ns = whole_ns; length_ns > 500000; length_ns /= 4) {
-    measure_windows(&look, cache, whole_ns, length_ns);
-  }
-  from = clocks_now();
-  open_store(&look, cache, true);
-  tell("verifying the slices", from);
-  close_store(&look);
+  if (looks) look_at(&look, cache, whole_ns);
   board_logdir_stop(look.api.logdir);
   board_logdir_free(look.api.logdir);
 }
@@ -308,10 +322,10 @@ static void measure(char* path, const char* cache) {
 int main(int count, char** words) {
   if (count == 4 && !strcmp(words[1], "make")) {
     make(words[2], strtoull(words[3], NULL, 10));
-  } else if (count == 4 && !strcmp(words[1], "measure")) {
-    measure(words[2], words[3]);
+  } else if (count == 4 && (!strcmp(words[1], "index") || !strcmp(words[1], "measure"))) {
+    measure(words[2], words[3], words[1][0] == 'm');
   } else {
-    fprintf(stderr, "usage: trace_bench make FILE SPANS | measure FILE CACHE\n");
+    fprintf(stderr, "usage: trace_bench make FILE SPANS | index|measure FILE CACHE\n");
     return 2;
   }
   return 0;

@@ -75,6 +75,7 @@ static const route_t kRoutes[] = {
     {"/data/leat/graph/dumps", board_api_dumps},
     {"/data/leat/traces", board_api_traces},
     {"/data/leat/trace", board_api_trace},
+    {"/data/leat/trace/steps", board_api_trace_steps},
     {"/data/leat/trace/window", board_api_trace_window},
     {"/data/leat/trace/slice", board_api_trace_slice},
     {"/data/leat/trace/step", board_api_trace_step},

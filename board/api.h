@@ -117,6 +117,7 @@ BOARD_ROUTE(board_api_meshes);
 BOARD_ROUTE(board_api_mesh_data);
 BOARD_ROUTE(board_api_traces);
 BOARD_ROUTE(board_api_trace);
+BOARD_ROUTE(board_api_trace_steps);
 BOARD_ROUTE(board_api_trace_window);
 BOARD_ROUTE(board_api_trace_slice);
 BOARD_ROUTE(board_api_trace_step);

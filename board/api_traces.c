@@ -1,7 +1,9 @@
 // Recordings of threads (EEG, section 9.2 of the white paper), for the board's page of them:
 //
 //   /data/leat/traces                     the recordings below the log directory
-//   /data/leat/trace?file=                rows, steps, and all names with how long they took
+//   /data/leat/trace?file=                rows, and all names with how long they took
+//   /data/leat/trace/steps?file=          its steps, and those that are alike; until they are found
+//                                         {"status":"pending"}, and one asks again
 //   /data/leat/trace/window?file=&...     what is seen between two moments, as numbers
 //   /data/leat/trace/slice?file=&...      all that is known of one slice
 //   /data/leat/trace/step?file=&step=     the critical path of a step, and its delays; with group=
@@ -144,7 +146,7 @@ static void print_names(const board_stored_trace_t* trace, leat_string_builder_t
 // Steps are [number, begin, end, row, group].
 static void print_steps(const leat_delays_t* delays, leat_string_builder_t* out) {
   const int64_t begin = delays->timeline->begin_ns;
-  leat_string_builder_append(out, LEAT_SV(",\"steps\":["));
+  leat_string_builder_append(out, LEAT_SV("{\"status\":\"found\",\"steps\":["));
   for (size_t i = 0; i < delays->step_count && i < MAX_STEPS; ++i) {
     const leat_step_t* step = &delays->steps[i];
     leat_string_builder_print(out, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",%u,%u]", i ? "," : "",
@@ -158,7 +160,7 @@ static void print_steps(const leat_delays_t* delays, leat_string_builder_t* out)
                               ",\"total\":%" PRId64 "}", i ? "," : "", group->count,
                               group->slowest, group->median_ns, group->total_ns);
   }
-  leat_string_builder_append_char(out, ']');
+  leat_string_builder_append(out, LEAT_SV("]}"));
 }
 
 leat_status_t board_api_trace(board_api_t* api, const board_request_t* request,
@@ -175,10 +177,24 @@ leat_status_t board_api_trace(board_api_t* api, const board_request_t* request,
   print_processes(timeline, out);
   print_rows(timeline, out);
   print_names(trace, out);
-  print_steps(trace->delays, out);
   leat_string_builder_append_char(out, '}');
   board_trace_store_release(api->traces, trace);
   return leat_ok_status();
+}
+
+leat_status_t board_api_trace_steps(board_api_t* api, const board_request_t* request,
+                                    board_response_t* response) {
+  board_stored_trace_t* trace;
+  const leat_delays_t* delays;
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
+  leat_status_t status = board_trace_store_delays(api->traces, trace, &delays);
+  if (!status && delays) {
+    print_steps(delays, &response->body);
+  } else if (!status) {
+    leat_string_builder_append(&response->body, LEAT_SV("{\"status\":\"pending\"}"));
+  }
+  board_trace_store_release(api->traces, trace);
+  return status;
 }
 
 // ---- Windows ------------------------------------------------------------------------------------

@@ -177,6 +177,8 @@ static bool load_run(board_run_t* run, const char* cache, bool begins) {
     run->indexed_ns = leat_clock_now_ns() - INDEX_EVERY_NS;
     is_read = run->mapping != NULL;
   }
+  // The beginnings of all runs are shown before the columns of any are checked.
+  const bool is_sound = begins || board_run_index_check(run, cache);
   leat_status_t status = begins ? board_run_begin(run, FIRST_BYTES, &changed)
                                 : board_run_load(run, &changed);
   if (status) {
@@ -187,7 +189,7 @@ static bool load_run(board_run_t* run, const char* cache, bool begins) {
     board_run_index_write(run, cache);
     run->indexed_ns = leat_clock_now_ns();
   }
-  return changed || is_read;
+  return changed || is_read || !is_sound;
 }
 
 // Whoever looks sees the first round go on. Later ones are told of at their ends.

@@ -48,6 +48,7 @@ void board_run_forget(board_run_t* run) {
   leat_string_map_deinitialize(&run->by_tag);
   if (run->mapping) munmap(run->mapping, run->mapping_bytes);
   run->mapping = NULL;
+  run->is_unchecked = false;
   for (size_t i = 0; i < run->file_count; ++i) {
     run->files[i]->offset = run->files[i]->damaged = run->files[i]->searched = 0;
   }

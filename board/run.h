@@ -40,6 +40,7 @@ typedef struct board_run_s {
   // Columns that lie in the index file of the run (board/run_index.h).
   void* mapping;
   size_t mapping_bytes;
+  bool is_unchecked;  // their checksum has yet to be looked at
   bool has_tried_index;
   int64_t indexed_ns;  // when its index file was last written
 } board_run_t;

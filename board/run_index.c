@@ -2,14 +2,18 @@
 // memory, so that they are used where they lie: the file is mapped, and only what somebody looks at
 // takes memory. With it a thousand runs of a hundred tags cost what their names cost.
 //
-//   "LEATBRD1" | u32 crc of the rest | u32 0 | u64 bytes of the file | u64 bytes of the head | head
+//   "LEATBRD2" | u32 crc of sizes and head | u32 crc of the columns | u64 bytes of the file |
+//   u64 bytes of the head | head
 //   head:    directory, state, files, series; the columns are named by their offset
 //   columns: each at a multiple of 8; equal steps or times of neighbouring series are there once
 //
 // Numbers are this machine's: the file is a cache and never travels. It is written beside its place
-// and renamed. Nothing waits for the disk, hence the whole is checked by its checksum when it is
-// read, through a buffer, so that checking leaves no pages behind. The event files are recognised
-// by the bytes around where they had been read to; one that was replaced makes the index void.
+// and renamed. Nothing waits for the disk, hence all of it is checked: the head before anything is
+// used, the columns, which may be gigabytes in all runs, before the run is read on. Until then its
+// charts show what lies there, so that a start waits for the heads only; no number of a column
+// leads anywhere but those of places, whose files are checked with the head. Checking leaves no
+// pages behind. The event files are recognised by the bytes around where they had been read to; one
+// that was replaced makes the index void.
 #include "board/run_index.h"
 
 #include <errno.h>
@@ -19,14 +23,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/crc32c.h"
 #include "base/fingerprint.h"
 #include "base/string_builder.h"
 
-#define MAGIC "LEATBRD1"
+#define MAGIC "LEATBRD2"
 #define FIXED_BYTES 32
 #define PROBE_BYTES 4096
-#define LOAD_BYTES ((size_t)1 << 20)
+#define CHECK_BYTES ((size_t)1 << 20)  // at a time, a multiple of a page
 
 static void name_index(const board_run_t* run, const char* cache, char* path, size_t room) {
   uint64_t print = leat_fingerprint64(leat_string_view_from(run->directory));
@@ -155,8 +160,9 @@ static bool write_file(const char* path, leat_string_builder_t* head,
   uint64_t sizes[] = {FIXED_BYTES + head->size + body->size, head->size};
   uint32_t crc = leat_crc32c(sizes, sizeof sizes);
   crc = leat_crc32c_extend(crc, head->data, head->size);
-  if (body->size) crc = leat_crc32c_extend(crc, body->data, body->size);
+  const uint32_t columns_crc = body->size ? leat_crc32c(body->data, body->size) : 0;
   memcpy(fixed + 8, &crc, sizeof crc);
+  memcpy(fixed + 12, &columns_crc, sizeof columns_crc);
   memcpy(fixed + 16, sizes, sizeof sizes);
   snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
   int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -290,28 +296,31 @@ static leat_status_t take_run(cursor_t* cursor, board_run_t* run) {
   return leat_ok_status();
 }
 
-// Whether the file's checksum is right. It is read through a buffer that one thread uses again.
-static bool is_sound(int file, const char fixed[FIXED_BYTES], uint64_t size) {
-  char* buffer;
-  uint32_t expected, crc = leat_crc32c(fixed + 16, 16);
-  memcpy(&expected, fixed + 8, sizeof expected);
-  leat_status_t status = leat_allocator_allocate_uninitialized(leat_allocator_system(), 16,
-                                                               LOAD_BYTES, (void**)&buffer);
-  leat_status_free(status);
-  if (status) return false;
-  uint64_t offset = FIXED_BYTES;
-  while (offset < size) {
-    ssize_t got = pread(file, buffer, LOAD_BYTES, (off_t)offset);
-    if (got <= 0) break;
-    crc = leat_crc32c_extend(crc, buffer, (size_t)got);
-    offset += (uint64_t)got;
+static bool is_head_sound(const char* mapping, uint64_t head_bytes) {
+  uint32_t expected;
+  memcpy(&expected, mapping + 8, sizeof expected);
+  return leat_crc32c(mapping + 16, FIXED_BYTES - 16 + (size_t)head_bytes) == expected;
+}
+
+// Whether the columns of an index whose head is sound are what was written.
+static bool are_columns_sound(const char* mapping, size_t size) {
+  uint64_t head_bytes;
+  uint32_t expected, crc = 0;
+  memcpy(&expected, mapping + 12, sizeof expected);
+  memcpy(&head_bytes, mapping + 24, sizeof head_bytes);
+  for (size_t at = FIXED_BYTES + (size_t)head_bytes, end; at < size; at = end) {
+    const size_t begin = at / CHECK_BYTES * CHECK_BYTES;
+    end = LEAT_MIN(begin + CHECK_BYTES, size);
+    crc = leat_crc32c_extend(crc, mapping + at, end - at);
+    // The system keeps the bytes, and the process has no pages of them. Who looks at them meanwhile
+    // gets them again.
+    (void)madvise((char*)mapping + begin, end - begin, MADV_DONTNEED);
   }
-  leat_allocator_free(leat_allocator_system(), buffer);
-  return offset == size && crc == expected;
+  return crc == expected;
 }
 
 // Maps the file at |path|; NULL where it is not what it should be. |*out_head| is the head's size.
-static void* map_index(const char* path, bool check, uint64_t* out_size, uint64_t* out_head) {
+static void* map_index(const char* path, uint64_t* out_size, uint64_t* out_head) {
   char fixed[FIXED_BYTES];
   struct stat stat;
   void* mapping = MAP_FAILED;
@@ -321,8 +330,7 @@ static void* map_index(const char* path, bool check, uint64_t* out_size, uint64_
       !memcmp(fixed, MAGIC, 8)) {
     memcpy(out_size, fixed + 16, 8);
     memcpy(out_head, fixed + 24, 8);
-    if (*out_size == (uint64_t)stat.st_size && *out_head <= *out_size - FIXED_BYTES &&
-        (!check || is_sound(file, fixed, *out_size))) {
+    if (*out_size == (uint64_t)stat.st_size && *out_head <= *out_size - FIXED_BYTES) {
       mapping = mmap(NULL, *out_size, PROT_READ, MAP_SHARED, file, 0);
     }
   }
@@ -334,8 +342,12 @@ void board_run_index_read(board_run_t* run, const char* cache) {
   char path[4096];
   uint64_t size, head;
   name_index(run, cache, path, sizeof path);
-  char* mapping = map_index(path, true, &size, &head);
+  char* mapping = map_index(path, &size, &head);
   if (!mapping) return;
+  if (!is_head_sound(mapping, head)) {
+    munmap(mapping, size);
+    return;
+  }
   cursor_t cursor = {mapping + FIXED_BYTES, mapping + FIXED_BYTES + head, mapping,
                      FIXED_BYTES + head, size, false};
   leat_mutex_lock(&run->lock);
@@ -346,10 +358,22 @@ void board_run_index_read(board_run_t* run, const char* cache) {
   } else {
     run->mapping = mapping;
     run->mapping_bytes = size;
+    run->is_unchecked = true;
     ++run->version;
   }
   leat_status_free(status);
   leat_mutex_unlock(&run->lock);
+}
+
+bool board_run_index_check(board_run_t* run, const char* cache) {
+  if (!run->is_unchecked) return true;
+  run->is_unchecked = false;
+  if (are_columns_sound(run->mapping, run->mapping_bytes)) return true;
+  leat_mutex_lock(&run->lock);
+  board_run_forget(run);
+  leat_mutex_unlock(&run->lock);
+  board_run_index_remove(run, cache);
+  return false;
 }
 
 // Frees the columns of memory and points at those of |mapping|. The lock is held.
@@ -395,7 +419,7 @@ void board_run_index_write(board_run_t* run, const char* cache) {
   bool done = write_file(path, &head, &body);
   leat_string_builder_deinitialize(&head);
   leat_string_builder_deinitialize(&body);
-  char* mapping = done ? map_index(path, false, &size, &head_size) : NULL;
+  char* mapping = done ? map_index(path, &size, &head_size) : NULL;
   if (!mapping) return;
   cursor_t cursor = {mapping + FIXED_BYTES, mapping + FIXED_BYTES + head_size, mapping,
                      FIXED_BYTES + head_size, size, false};
@@ -406,6 +430,7 @@ void board_run_index_write(board_run_t* run, const char* cache) {
     if (run->mapping) munmap(run->mapping, run->mapping_bytes);
     run->mapping = mapping;
     run->mapping_bytes = size;
+    run->is_unchecked = false;
   }
   leat_mutex_unlock(&run->lock);
 }

@@ -1,17 +1,21 @@
-// A recording's index is a cache of what was read of it, and a cache must never change an answer. A
-// recording that comes back from its index is compared with one that was read directly. Each byte
-// of an index is changed by itself, and it is cut off everywhere: such an index is not used. Where
-// its slices are only verified when they are walked, as those of large recordings are, a changed
-// slice is noticed then. A recording that changed in size, in time, or only in its first or last
-// bytes makes the index void. Indexes of recordings that are gone are removed when another one is
-// made, and those of others, and files that are no indexes, stay. Where no index can be written the
-// recording is read all the same.
+// A recording's index and the file of its delays are a cache of what was read of it, and a cache
+// must never change an answer. A recording that comes back from them is compared with one that was
+// read directly. Each byte of an index is changed by itself, and it is cut off everywhere: such an
+// index is not used. The same is done with the delays, without which an index is used, and they are
+// found again. Where its slices are only verified when they are walked, as those of large
+// recordings are, a changed slice is noticed then. A recording that changed in size, in time, or
+// only in its first or last bytes makes the index void. Indexes of recordings that are gone are
+// removed when another one is made, and those of others, and files that are no indexes, stay. Where
+// no index can be written the recording is read all the same.
 #include "board/trace_index.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/crc32c.h"
+#include "board/trace_delays.h"
+#include "board/trace_file.h"
 #include "formats/test_directory.h"
 #include "trace/lane_run.h"
 #include "trace/test_recording.h"
@@ -45,16 +49,22 @@ static board_stored_trace_t trace_of(const char* path) {
 }
 
 static void release(board_stored_trace_t* trace) {
-  leat_delays_free(trace->delays);
+  board_trace_delays_forget(trace);
   leat_timeline_free(trace->timeline);
   leat_allocator_free(leat_allocator_system(), trace->names);
-  board_trace_index_unmap(trace);
+  board_trace_file_unmap(&trace->index);
+}
+
+static void find_delays(board_stored_trace_t* trace, const char* cache) {
+  LEAT_EXPECT_OK(
+      board_trace_delays_find(trace, cache, NULL, &trace->delays, &trace->delays_file));
 }
 
 static board_stored_trace_t make_index(const char* path) {
   board_stored_trace_t trace = trace_of(path);
   LEAT_EXPECT_OK(board_trace_index_make(&trace, test_directory, LIMIT_BYTES));
-  assert_true(trace.is_verified);
+  assert_true(trace.is_verified && !trace.delays);
+  find_delays(&trace, test_directory);
   return trace;
 }
 
@@ -62,20 +72,24 @@ static board_stored_trace_t make_index(const char* path) {
 static bool has_index(const char* path) {
   board_stored_trace_t trace = trace_of(path);
   const bool has = board_trace_index_read(&trace, test_directory, SIZE_MAX);
-  assert_true(has ? trace.is_verified : !trace.timeline && !trace.mapping && !trace.delays);
+  assert_true(has ? trace.is_verified : !trace.timeline && !trace.index.data && !trace.delays &&
+                                            !trace.delays_file.data);
   release(&trace);
   return has;
 }
 
-// Without waiting for the disk, as thousands of them would.
+// In place: some file systems write a file to the disk at once that was emptied first, which would
+// be waited for thousands of times.
 static void rewrite(const char* name, const void* data, size_t size) {
-  FILE* file = fopen(test_path(name), "w");
-  assert_non_null(file);
-  assert_int_equal(fwrite(data, 1, size, file), size);
-  assert_int_equal(fclose(file), 0);
+  const int file = open(test_path(name), O_WRONLY | O_CREAT, 0600);
+  assert_true(file >= 0);
+  assert_int_equal(pwrite(file, data, size, 0), size);
+  assert_int_equal(ftruncate(file, (off_t)size), 0);
+  assert_int_equal(close(file), 0);
 }
 
 static const char* index_name(void) { return test_file_with_suffix(".trace"); }
+static const char* delays_name(void) { return test_file_with_suffix(".delays"); }
 
 static leat_status_t count_file(void* data, const char* name) {
   ++*(int*)data;
@@ -120,7 +134,7 @@ static void a_recording_comes_back(void** state) {
   assert_false(has_index(test_path(RECORDING)));
   board_stored_trace_t made = make_index(test_path(RECORDING));
   expect_same(&made, timeline, delays);
-  assert_int_equal(file_count(), 2);  // the recording and its index
+  assert_int_equal(file_count(), 3);  // the recording, its index and its delays
   board_stored_trace_t read = trace_of(test_path(RECORDING));
   assert_true(board_trace_index_read(&read, test_directory, SIZE_MAX));
   expect_same(&read, timeline, delays);
@@ -130,8 +144,15 @@ static void a_recording_comes_back(void** state) {
   assert_int_equal(counted, timeline->slice_count);
   // The lanes lie in the file, and not in memory of their own.
   const char* lane = (const char*)read.timeline->rows[0]->lanes[0].slices;
-  const char* mapping = read.mapping;
-  assert_true(lane > mapping && lane < mapping + read.mapping_bytes);
+  const char* mapping = read.index.data;
+  assert_true(lane > mapping && lane < mapping + read.index.size_bytes);
+  // So do the delays, be they found or read.
+  for (int i = 0; i < 2; ++i) {
+    const board_stored_trace_t* trace = i ? &read : &made;
+    const char* steps = (const char*)trace->delays->steps;
+    mapping = trace->delays_file.data;
+    assert_true(steps > mapping && steps < mapping + trace->delays_file.size_bytes);
+  }
   release(&made);
   release(&read);
   // A recording whose path is told otherwise is the same one.
@@ -184,40 +205,121 @@ static void fit_checksum(char* bytes, size_t size) {
   memcpy(bytes + size - 4, &runs_crc, sizeof runs_crc);
 }
 
-// As above, with checksums that fit: the numbers of the section are looked at themselves.
-static void numbers_are_checked_behind_right_checksums(void** state) {
+// Whether the delays at |path| are used, of an index that is.
+static bool has_delays(const char* path) {
+  board_stored_trace_t trace = trace_of(path);
+  assert_true(board_trace_index_read(&trace, test_directory, 0));
+  const bool has = trace.delays != NULL;
+  assert_true(has ? trace.delays_file.data != NULL : trace.is_verified && !trace.delays_file.data);
+  release(&trace);
+  return has;
+}
+
+// The index shows windows before the delays are found, and where they are damaged.
+static void an_index_is_used_without_its_delays(void** state) {
+  size_t size;
+  make_recording(RECORDING, 4);
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  LEAT_EXPECT_OK(board_trace_index_make(&trace, test_directory, LIMIT_BYTES));
+  assert_int_equal(file_count(), 2);  // as if the board had died here
+  release(&trace);
+  assert_false(has_delays(test_path(RECORDING)));
+  trace = trace_of(test_path(RECORDING));
+  assert_true(board_trace_index_read(&trace, test_directory, 0));
+  find_delays(&trace, test_directory);
+  assert_int_equal(trace.delays->step_count, 4);
+  release(&trace);
+  assert_true(has_delays(test_path(RECORDING)));
+  const char* name = delays_name();
+  char* bytes = test_read_file(name, &size);
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] ^= 4;
+    rewrite(name, bytes, size);
+    if (has_delays(test_path(RECORDING))) print_error("byte %zu of %zu\n", i, size);
+    assert_false(has_delays(test_path(RECORDING)));
+    bytes[i] ^= 4;
+  }
+  for (size_t cut = 0; cut < size; cut += 5) {
+    rewrite(name, bytes, cut);
+    assert_false(has_delays(test_path(RECORDING)));
+  }
+  // Those of another state of the recording.
+  make_recording(RECORDING, 5);
+  rewrite(name, bytes, size);
+  trace = trace_of(test_path(RECORDING));
+  LEAT_EXPECT_OK(board_trace_index_make(&trace, test_directory, LIMIT_BYTES));
+  release(&trace);
+  assert_false(has_delays(test_path(RECORDING)));
+  leat_allocator_free(leat_allocator_system(), bytes);
+}
+
+static void finding_is_cancelled(void** state) {
+  const _Atomic bool is_cancelled = true;
+  make_recording(RECORDING, 4);
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  LEAT_EXPECT_OK(board_trace_index_make(&trace, test_directory, LIMIT_BYTES));
+  leat_status_t status = board_trace_delays_find(&trace, test_directory, &is_cancelled,
+                                                 &trace.delays, &trace.delays_file);
+  assert_int_equal(leat_status_code(status), LEAT_CANCELLED);
+  leat_status_free(status);
+  assert_true(!trace.delays && !trace.delays_file.data);
+  assert_int_equal(file_count(), 2);
+  release(&trace);
+}
+
+static void what_is_no_recording_gets_no_index(void** state) {
+  test_write_file(RECORDING, "no packet of a trace", 20);
+  board_stored_trace_t trace = trace_of(test_path(RECORDING));
+  leat_status_t status = board_trace_index_make(&trace, test_directory, LIMIT_BYTES);
+  assert_int_equal(leat_status_code(status), LEAT_INVALID_ARGUMENT);
+  leat_status_free(status);
+  assert_true(!trace.timeline && !trace.index.data && !trace.is_verified);
+  assert_int_equal(file_count(), 1);
+}
+
+// As above, with checksums that fit: the numbers of the section, and the delays, are looked at
+// themselves. Counts how often a changed byte is noticed.
+static size_t change_numbers(const char* name, bool is_index) {
   size_t size, refused = 0;
   uint64_t sizes[3];
-  make_recording(RECORDING, 4);
-  board_stored_trace_t made = make_index(test_path(RECORDING));
-  release(&made);
-  const char* name = index_name();
   char* bytes = test_read_file(name, &size);
-  char* section = find_section(bytes, size, sizes);
-  for (size_t i = 0; i < sizes[2]; ++i) {
-    section[i] ^= (char)0x81;
+  find_section(bytes, size, sizes);
+  for (size_t i = is_index ? sizes[0] + sizes[1] : 0; i < sizes[0] + sizes[1] + sizes[2]; ++i) {
+    bytes[i] ^= (char)0x81;
     fit_checksum(bytes, size);
     rewrite(name, bytes, size);
     board_stored_trace_t trace = trace_of(test_path(RECORDING));
-    if (board_trace_index_read(&trace, test_directory, SIZE_MAX)) {
+    const bool is_read = board_trace_index_read(&trace, test_directory, SIZE_MAX);
+    if (is_read && trace.delays) {
       leat_string_builder_t report;
       leat_string_builder_initialize(leat_allocator_system(), &report);
       leat_status_free(leat_delays_report(trace.delays, &report));
       leat_string_builder_deinitialize(&report);
-      for (size_t n = 0; n < trace.timeline->name_count; ++n) {
-        const board_trace_name_t* at = &trace.names[n];
-        if (!at->count) continue;
-        assert_true(at->row < trace.timeline->row_count);
-        assert_true(at->slice < trace.timeline->rows[at->row]->lanes[at->lane].count);
-      }
     } else {
       ++refused;
     }
+    for (size_t n = 0; is_read && n < trace.timeline->name_count; ++n) {
+      const board_trace_name_t* at = &trace.names[n];
+      if (!at->count) continue;
+      assert_true(at->row < trace.timeline->row_count);
+      assert_true(at->slice < trace.timeline->rows[at->row]->lanes[at->lane].count);
+    }
     release(&trace);
-    section[i] ^= (char)0x81;
+    bytes[i] ^= (char)0x81;
   }
-  assert_true(refused > 200);
+  fit_checksum(bytes, size);
+  rewrite(name, bytes, size);
   leat_allocator_free(leat_allocator_system(), bytes);
+  return refused;
+}
+
+static void numbers_are_checked_behind_right_checksums(void** state) {
+  make_recording(RECORDING, 4);
+  board_stored_trace_t made = make_index(test_path(RECORDING));
+  release(&made);
+  assert_true(change_numbers(index_name(), true) > 200);
+  assert_true(change_numbers(delays_name(), false) > 300);
+  assert_true(has_index(test_path(RECORDING)) && has_delays(test_path(RECORDING)));
 }
 
 // Runs are used without being verified, whatever they are: windows show something, and end.
@@ -266,7 +368,7 @@ static void large_recordings_are_verified_later(void** state) {
   make_recording(RECORDING, 50);
   board_stored_trace_t made = make_index(test_path(RECORDING));
   const size_t at = (size_t)((char*)&made.timeline->rows[0]->lanes[0].slices[20].name -
-                             (char*)made.mapping);
+                             (char*)made.index.data);
   release(&made);
   char* bytes = test_read_file(index_name(), &size);
   bytes[at + 3] = 0x7f;  // a name that does not exist
@@ -320,10 +422,10 @@ static void indexes_of_recordings_that_are_gone_are_removed(void** state) {
   test_write_file("notes.trace", "somebody's", 10);
   board_stored_trace_t a = make_index(test_path("a.perfetto-trace"));
   board_stored_trace_t b = make_index(test_path("b.perfetto-trace"));
-  assert_int_equal(file_count(), 6);  // the one of another version is gone
+  assert_int_equal(file_count(), 8);  // the one of another version is gone
   remove(test_path("a.perfetto-trace"));
   board_stored_trace_t c = make_index(test_path("c.perfetto-trace"));
-  assert_int_equal(file_count(), 5);  // b and c, their indexes, and the notes
+  assert_int_equal(file_count(), 7);  // b and c, two files of each, and the notes
   assert_true(has_index(test_path("b.perfetto-trace")));
   assert_true(has_index(test_path("c.perfetto-trace")));
   // What was removed is still mapped.
@@ -340,21 +442,23 @@ static void an_index_is_not_needed(void** state) {
   setenv("TMPDIR", test_directory, 1);
   board_stored_trace_t trace = trace_of(test_path(RECORDING));
   LEAT_EXPECT_OK(board_trace_index_make(&trace, NULL, 0));
+  find_delays(&trace, NULL);
   assert_int_equal(file_count(), 1);
   assert_int_equal(trace.delays->step_count, 30);
-  assert_non_null(trace.mapping);
+  assert_non_null(trace.delays_file.data);
+  assert_non_null(trace.index.data);
   release(&trace);
   trace = trace_of(test_path(RECORDING));
   leat_status_t status = board_trace_index_make(&trace, "/nonexistent/leat", LIMIT_BYTES);
   assert_int_equal(leat_status_code(status), LEAT_NOT_FOUND);
-  assert_true(!trace.mapping && !trace.timeline && !trace.delays && !trace.names);
+  assert_true(!trace.index.data && !trace.timeline && !trace.delays && !trace.names);
   leat_status_free(status);
   board_trace_store_t* store;
   board_stored_trace_t* taken;
   LEAT_EXPECT_OK(board_trace_store_create("/nonexistent/leat", &store));
   LEAT_EXPECT_OK(
       board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), true, &taken));
-  assert_null(taken->mapping);
+  assert_null(taken->index.data);
   assert_int_equal(taken->delays->step_count, 30);
   board_trace_store_release(store, taken);
   board_trace_store_free(store);
@@ -371,7 +475,7 @@ static void the_store_uses_the_index(void** state) {
     LEAT_EXPECT_OK(
         board_trace_store_take(store, test_directory, LEAT_SV(RECORDING), false, &trace));
     assert_int_equal(trace->timeline->slice_count, 100);
-    assert_non_null(trace->mapping);
+    assert_non_null(trace->index.data);
     // As if it were too large to be verified.
     if (start == 1) trace->is_verified = false;
     if (start == 0) board_trace_store_release(store, trace);
@@ -387,7 +491,8 @@ static void the_store_uses_the_index(void** state) {
   // A slice changes in the file, and so in the mapping.
   trace->is_verified = false;
   const size_t at =
-      (size_t)((char*)&trace->timeline->rows[0]->lanes[0].slices[7].name - (char*)trace->mapping);
+      (size_t)((char*)&trace->timeline->rows[0]->lanes[0].slices[7].name -
+               (char*)trace->index.data);
   FILE* file = fopen(test_path(index_name()), "r+");
   assert_non_null(file);
   fseek(file, (long)at + 3, SEEK_SET);
@@ -416,6 +521,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_recording_comes_back),
       TEST(a_damaged_index_is_not_used),
+      TEST(an_index_is_used_without_its_delays),
+      TEST(finding_is_cancelled),
+      TEST(what_is_no_recording_gets_no_index),
       TEST(numbers_are_checked_behind_right_checksums),
       TEST(damaged_runs_end),
       TEST(large_recordings_are_verified_later),

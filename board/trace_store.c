@@ -8,15 +8,27 @@
 // reading into the store's list meanwhile; who asks for the same one waits for that and gets its
 // result, while others go on. A reading lives until the last who waited has left it.
 //
+// A recording that was read without its delays goes to the list of open ones, of which the finder,
+// a thread of the store's, takes the newest, finds its delays and takes it off. Until then the list
+// is a user, and who asks for the recording gets the one in the list, even if others were asked for
+// since, so that nothing is found twice. Those that nobody looks at any more, and that the finder
+// has not begun with, leave the list when another one is read: who goes through many recordings, or
+// looks at one that is being written, does not gather them in memory. The finder gives way to those
+// who answer.
+//
 // Names come from clients: only paths below the log directory without ".." that end as recordings
 // do are opened. JSON is a recording where it begins with the list of events, as ours does, since
 // there is much other JSON.
 #include "board/trace_store.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/sync.h"
+#include "base/thread.h"
+#include "board/trace_delays.h"
+#include "board/trace_file.h"
 #include "board/trace_index.h"
 #include "trace/timeline_image.h"
 
@@ -29,6 +41,7 @@
 #define LIMIT_BYTES ((size_t)512 << 20)
 // Without a cache directory a recording whose file is larger goes to a temporary file.
 #define MAX_MEMORY_BYTES ((int64_t)512 << 20)
+#define NICE 10  // of the finder
 
 // A recording that somebody reads or verifies just now.
 typedef struct reading_s {
@@ -44,18 +57,15 @@ typedef struct reading_s {
 struct board_trace_store_s {
   const char* cache;
   leat_mutex_t lock;
-  leat_condition_t done;  // a reading is
+  leat_condition_t done;  // a reading is, or what the finder did
   board_stored_trace_t* newest;
   reading_t* readings;
+  board_stored_trace_t* open;  // the newest first
+  board_stored_trace_t* sought;  // of these the one whose delays are being found
+  leat_condition_t opened;     // or ending
+  _Atomic bool is_ending;
+  leat_thread_t finder;
 };
-
-leat_status_t board_trace_store_create(const char* cache, board_trace_store_t** out_store) {
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, out_store));
-  (*out_store)->cache = cache;
-  leat_mutex_initialize(&(*out_store)->lock);
-  leat_condition_initialize(&(*out_store)->done);
-  return leat_ok_status();
-}
 
 // One user less; gives the trace if it was the last, to be freed without the lock.
 static board_stored_trace_t* let_go(board_stored_trace_t* trace) {
@@ -67,19 +77,17 @@ static board_stored_trace_t* let_go(board_stored_trace_t* trace) {
 static void free_trace(board_stored_trace_t* trace) {
   if (!trace) return;
   LEAT_DCHECK(!trace->users);
-  leat_delays_free(trace->delays);
+  board_trace_delays_forget(trace);
   leat_timeline_free(trace->timeline);
-  board_trace_index_unmap(trace);
+  board_trace_file_unmap(&trace->index);
+  leat_status_free(trace->unfound);
   leat_allocator_free(leat_allocator_system(), trace->names);
   leat_allocator_free(leat_allocator_system(), trace->path);
   leat_allocator_free(leat_allocator_system(), trace);
 }
 
-void board_trace_store_free(board_trace_store_t* store) {
-  if (!store) return;
-  LEAT_DCHECK(!store->newest || store->newest->users == 1);
-  LEAT_DCHECK(!store->readings);
-  free_trace(let_go(store->newest));
+static void free_store(board_trace_store_t* store) {
+  leat_condition_deinitialize(&store->opened);
   leat_condition_deinitialize(&store->done);
   leat_mutex_deinitialize(&store->lock);
   leat_allocator_free(leat_allocator_system(), store);
@@ -217,7 +225,6 @@ typedef struct board_trace_need_s {
 static leat_status_t read_into_memory(board_stored_trace_t* trace) {
   LEAT_RETURN_IF_ERROR(
       leat_timeline_read(leat_file_system_default(), trace->path, &trace->timeline));
-  LEAT_RETURN_IF_ERROR(leat_delays_find(trace->timeline, &trace->delays));
   LEAT_RETURN_IF_ERROR(board_trace_count_names(trace));
   trace->is_verified = true;
   return leat_ok_status();
@@ -261,7 +268,14 @@ leat_status_t board_trace_read(const char* path, board_stored_trace_t** out_trac
   leat_file_stat_t stat;
   *out_trace = NULL;
   LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
-  return read_trace(path, &stat, NULL, &need, out_trace);
+  LEAT_RETURN_IF_ERROR(read_trace(path, &stat, NULL, &need, out_trace));
+  board_stored_trace_t* trace = *out_trace;
+  leat_status_t status =
+      board_trace_delays_find(trace, NULL, NULL, &trace->delays, &trace->delays_file);
+  if (!status) return status;
+  board_trace_free(trace);
+  *out_trace = NULL;
+  return status;
 }
 
 void board_trace_free(board_stored_trace_t* trace) {
@@ -278,8 +292,8 @@ static bool is_same(const board_stored_trace_t* trace, const char* path,
   return trace && !strcmp(trace->path, path) && is_same_file(&trace->stat, stat);
 }
 
-// ---- Reading for all ----------------------------------------------------------------------------
-// All of these are called with the store's lock.
+// ---- Finding delays -----------------------------------------------------------------------------
+// All but the thread itself are called with the store's lock.
 
 // Takes a user off. The lock is let go meanwhile if the trace is freed, which can take long.
 static void release(board_trace_store_t* store, board_stored_trace_t* trace) {
@@ -289,6 +303,137 @@ static void release(board_trace_store_t* store, board_stored_trace_t* trace) {
   free_trace(unused);
   leat_mutex_lock(&store->lock);
 }
+
+static bool is_open(const board_stored_trace_t* trace) { return !trace->delays && !trace->unfound; }
+
+// Hands a trace without delays to the finder.
+static void open_trace(board_trace_store_t* store, board_stored_trace_t* trace) {
+  LEAT_DCHECK(is_open(trace) && trace->is_verified);
+  ++trace->users;
+  trace->next_open = store->open;
+  store->open = trace;
+  leat_condition_notify_all(&store->opened);
+}
+
+// Takes those off the list that have no other user, but for the one whose delays are being found.
+static void close_unused(board_trace_store_t* store) {
+  board_stored_trace_t *unused = NULL, *next;
+  for (board_stored_trace_t** link = &store->open; *link;) {
+    board_stored_trace_t* trace = *link;
+    if (trace == store->sought || trace->users > 1) {
+      link = &trace->next_open;
+      continue;
+    }
+    *link = trace->next_open;
+    trace->next_open = unused;
+    unused = trace;
+  }
+  for (; unused; unused = next) {
+    next = unused->next_open;
+    release(store, unused);
+  }
+}
+
+// What the store has of a recording, the newest or an open one; NULL: nothing.
+static board_stored_trace_t* find_trace(const board_trace_store_t* store, const char* path,
+                                        const leat_file_stat_t* stat) {
+  board_stored_trace_t* trace = store->newest;
+  if (is_same(trace, path, stat)) return trace;
+  for (trace = store->open; trace && !is_same(trace, path, stat);) trace = trace->next_open;
+  return trace;
+}
+
+// Finds the delays of an open trace, without the lock, and closes it.
+static void find_delays(board_trace_store_t* store, board_stored_trace_t* trace) {
+  leat_delays_t* delays = NULL;
+  board_trace_mapping_t file;
+  store->sought = trace;
+  leat_mutex_unlock(&store->lock);
+  leat_status_t status =
+      board_trace_delays_find(trace, store->cache, &store->is_ending, &delays, &file);
+  leat_mutex_lock(&store->lock);
+  store->sought = NULL;
+  trace->delays = delays;
+  trace->delays_file = file;
+  trace->unfound = status;
+  board_stored_trace_t** link = &store->open;
+  while (*link != trace) link = &(*link)->next_open;
+  *link = trace->next_open;
+  leat_condition_notify_all(&store->done);
+  release(store, trace);
+}
+
+static void run_finder(void* data) {
+  board_trace_store_t* store = data;
+#ifdef __linux__
+  // There the value is the thread's and of those that it starts; elsewhere the whole process's.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+#endif
+  leat_mutex_lock(&store->lock);
+  while (!store->is_ending) {
+    if (store->open) {
+      find_delays(store, store->open);
+    } else {
+      leat_condition_wait(&store->opened, &store->lock);
+    }
+  }
+  leat_mutex_unlock(&store->lock);
+}
+
+// Waits until the delays of a trace that the caller uses are found; the error is why they are not.
+static leat_status_t await_delays(board_trace_store_t* store, const board_stored_trace_t* trace) {
+  while (is_open(trace)) leat_condition_wait(&store->done, &store->lock);
+  return leat_status_clone(trace->unfound);
+}
+
+leat_status_t board_trace_store_delays(board_trace_store_t* store,
+                                       const board_stored_trace_t* trace,
+                                       const leat_delays_t** out_delays) {
+  leat_mutex_lock(&store->lock);
+  *out_delays = trace->delays;
+  leat_status_t status = leat_status_clone(trace->unfound);
+  leat_mutex_unlock(&store->lock);
+  return status;
+}
+
+// ---- The store ----------------------------------------------------------------------------------
+
+leat_status_t board_trace_store_create(const char* cache, board_trace_store_t** out_store) {
+  board_trace_store_t* store;
+  *out_store = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &store));
+  store->cache = cache;
+  leat_mutex_initialize(&store->lock);
+  leat_condition_initialize(&store->done);
+  leat_condition_initialize(&store->opened);
+  leat_status_t status = leat_thread_start("leat-finder", run_finder, store, &store->finder);
+  if (status) {
+    free_store(store);
+    return status;
+  }
+  *out_store = store;
+  return leat_ok_status();
+}
+
+void board_trace_store_free(board_trace_store_t* store) {
+  if (!store) return;
+  leat_mutex_lock(&store->lock);
+  store->is_ending = true;
+  leat_condition_notify_all(&store->opened);
+  leat_mutex_unlock(&store->lock);
+  leat_thread_join(store->finder);
+  for (board_stored_trace_t *trace = store->open, *next; trace; trace = next) {
+    next = trace->next_open;
+    free_trace(let_go(trace));
+  }
+  LEAT_DCHECK(!store->newest || store->newest->users == 1);
+  LEAT_DCHECK(!store->readings);
+  free_trace(let_go(store->newest));
+  free_store(store);
+}
+
+// ---- Reading for all ----------------------------------------------------------------------------
+// All of these are called with the store's lock.
 
 static reading_t* find_reading(const board_trace_store_t* store, const char* path) {
   reading_t* reading = store->readings;
@@ -303,7 +448,8 @@ static void leave_reading(board_trace_store_t* store, reading_t* reading) {
   leat_allocator_free(leat_allocator_system(), reading);
 }
 
-// Takes the reading out of the list, makes its trace the newest, and wakes those who wait.
+// Takes the reading out of the list, makes its trace the newest, wakes those who wait, and has its
+// delays found.
 static void end_reading(board_trace_store_t* store, reading_t* reading) {
   board_stored_trace_t* replaced = NULL;
   reading_t** link = &store->readings;
@@ -314,9 +460,11 @@ static void end_reading(board_trace_store_t* store, reading_t* reading) {
     replaced = store->newest;
     store->newest = reading->trace;
     ++reading->trace->users;
+    if (is_open(reading->trace)) open_trace(store, reading->trace);
   }
   leat_condition_notify_all(&store->done);
   release(store, replaced);
+  close_unused(store);
 }
 
 // Reads the recording, without the lock. |current| is what the store has of it, whose slices are to
@@ -382,7 +530,7 @@ static leat_status_t take(board_trace_store_t* store, const char* path, bool wal
   LEAT_RETURN_IF_ERROR(fs->vtable->stat(fs, path, &stat));
   leat_mutex_lock(&store->lock);
   while (!status && !*out_trace) {
-    board_stored_trace_t* current = is_same(store->newest, path, &stat) ? store->newest : NULL;
+    board_stored_trace_t* current = find_trace(store, path, &stat);
     reading_t* reading = find_reading(store, path);
     if (is_good(current, walks)) {
       *out_trace = current;
@@ -394,6 +542,11 @@ static leat_status_t take(board_trace_store_t* store, const char* path, bool wal
     }
   }
   LEAT_DCHECK(status || is_good(*out_trace, walks));
+  if (!status && walks) {
+    status = await_delays(store, *out_trace);
+    if (status) release(store, *out_trace);
+    if (status) *out_trace = NULL;
+  }
   leat_mutex_unlock(&store->lock);
   return status;
 }

@@ -1,7 +1,7 @@
 // Recordings of threads below the log directory: their list, and the one that was looked at last,
-// read and with the delays of its steps, since each movement on its page asks for it again. What
-// was read of it lies in an index file (board/trace_index.h), or without a cache directory in
-// memory, and where it is large in a temporary file.
+// since each movement on its page asks for it again. What was read of it lies in an index file
+// (board/trace_index.h), or without a cache directory in memory, and where it is large in a
+// temporary file. Once it is read, a thread of the store's finds the delays of its steps.
 #ifndef LEAT_BOARD_TRACE_STORE_H_
 #define LEAT_BOARD_TRACE_STORE_H_
 
@@ -17,18 +17,28 @@ typedef struct board_trace_name_s {
   size_t slice;
 } board_trace_name_t;
 
+// A file that is mapped; NULL: none is.
+typedef struct board_trace_mapping_s {
+  void* data;
+  size_t size_bytes;
+} board_trace_mapping_t;
+
 typedef struct board_stored_trace_s {
   leat_timeline_t* timeline;
-  leat_delays_t* delays;
   board_trace_name_t* names;  // of timeline->names
+  leat_delays_t* delays;      // for who walks them; others use board_trace_store_delays
   // The rest is the store's.
   char* path;
   leat_file_stat_t stat;
-  void* mapping;  // the file that |timeline| lies in; NULL: it is in memory
-  size_t mapping_bytes;
-  leat_string_view_t runs;  // of all lanes, in the file
+  board_trace_mapping_t index;        // in which |timeline| lies; NULL: it is in memory
+  board_trace_mapping_t delays_file;  // in which |delays| lie, likewise
+  leat_string_view_t runs;            // of all lanes, in the index
   uint32_t runs_crc;
-  bool is_verified;  // whether the delays may be walked (board_trace_index_verify)
+  // Whether slices are what was written, so that delays may be walked (board_trace_index_verify).
+  // They are where |delays| is NULL: then these are being found, or could not be.
+  bool is_verified;
+  leat_status_t unfound;                   // why not
+  struct board_stored_trace_s* next_open;  // of those whose delays are being found
   uint32_t users;
 } board_stored_trace_t;
 
@@ -50,13 +60,19 @@ LEAT_MUST_USE leat_status_t board_trace_store_list(const char* logdir, leat_aren
                                                    size_t* out_count);
 // The recording |name| below |logdir|, which stays until it is released. Any thread. Reading takes
 // seconds, and makes nobody wait but those who ask for the same recording: of two that do at once
-// the second gets what the first one read. Who |walks| the delays (leat_delays_path) says so: for
-// that all slices of an index must be verified, which takes a second for some gigabytes, once;
-// where they are damaged, the recording is read again. NOT_FOUND where the name is none of a
-// recording, INVALID_ARGUMENT where the file is none.
+// the second gets what the first one read. Who |walks| the delays (leat_delays_path) says so, and
+// waits until they are found, which takes longer than the reading. For that, too, all slices of an
+// index must be verified, which takes a second for some gigabytes, once; where they are damaged,
+// the recording is read again. NOT_FOUND where the name is none of a recording, INVALID_ARGUMENT
+// where the file is none.
 LEAT_MUST_USE leat_status_t board_trace_store_take(board_trace_store_t* store, const char* logdir,
                                                    leat_string_view_t name, bool walks,
                                                    board_stored_trace_t** out_trace);
+// The delays of a recording that was taken, as far as they do not lead to its slices; NULL: they
+// are being found. The error is why they could not be.
+LEAT_MUST_USE leat_status_t board_trace_store_delays(board_trace_store_t* store,
+                                                     const board_stored_trace_t* trace,
+                                                     const leat_delays_t** out_delays);
 void board_trace_store_release(board_trace_store_t* store, board_stored_trace_t* trace);
 
 // The recording at |path| without a store, for one look at it: what is large of it lies in a file

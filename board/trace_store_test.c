@@ -2,8 +2,11 @@
 // for that and get the same; whoever asks for another recording must not wait. A reading that takes
 // as long as the test wants is one of a pipe: opening it blocks until somebody opens its other end,
 // and then it is no recording. In a store that held its lock meanwhile, or that read twice, the
-// test would not end. Threads that take, walk and release recordings which replace each other, and
-// change, are for the thread sanitizer.
+// test would not end. A recording with so many steps that their delays are not found at once shows
+// what holds until then: it is there without them, it is not read again when others were asked for
+// meanwhile, who walks waits, and a store that ends does not; recordings at which nobody looks any
+// more are not kept for their delays. Threads that take, walk and release recordings which replace
+// each other, and change, are for the thread sanitizer.
 #include "board/trace_store.h"
 
 #include <fcntl.h>
@@ -16,6 +19,7 @@
 #include "trace/test_recording.h"
 
 #define THREADS 6
+#define MANY_STEPS 30000
 
 static void make_recording(const char* name, int steps) {
   test_recording_t r;
@@ -70,8 +74,9 @@ static void who_ask_at_once_get_the_same(void** state) {
       leat_thread_join(askers[i].thread);
       LEAT_EXPECT_OK(askers[i].status);
       assert_ptr_equal(askers[i].trace, askers[0].trace);
-      assert_int_equal(askers[i].trace->delays->step_count, 300);
     }
+    // Some of them waited for the delays.
+    assert_int_equal(askers[1].trace->delays->step_count, 300);
     assert_true(askers[0].trace->is_verified);
     for (int i = 0; i < THREADS; ++i) board_trace_store_release(store, askers[i].trace);
     board_trace_store_free(store);
@@ -95,7 +100,7 @@ static void nobody_waits_for_another_recording(void** state) {
   for (int i = 0; i < 3; ++i) {
     LEAT_EXPECT_OK(board_trace_store_take(store, test_directory, LEAT_SV("b.perfetto-trace"),
                                           i == 1, &trace));
-    assert_int_equal(trace->delays->step_count, 10);
+    assert_int_equal(trace->timeline->slice_count, 20);
     board_trace_store_release(store, trace);
   }
   const int pipe = open(test_path("pipe.perfetto-trace"), O_WRONLY);
@@ -109,6 +114,88 @@ static void nobody_waits_for_another_recording(void** state) {
   for (int i = 0; i < 2; ++i) leat_status_free(slow[i].status);
   close(pipe);
   board_trace_store_free(store);
+}
+
+static board_stored_trace_t* take(board_trace_store_t* store, const char* name, bool walks) {
+  board_stored_trace_t* trace;
+  LEAT_EXPECT_OK(board_trace_store_take(store, test_directory, leat_string_view_from(name), walks,
+                                        &trace));
+  return trace;
+}
+
+static bool are_found(board_trace_store_t* store, const board_stored_trace_t* trace) {
+  const leat_delays_t* delays;
+  LEAT_EXPECT_OK(board_trace_store_delays(store, trace, &delays));
+  return delays != NULL;
+}
+
+static void delays_come_later(void** state) {
+  int early = 0;
+  make_recording("a.perfetto-trace", MANY_STEPS);
+  make_recording("b.perfetto-trace", 10);
+  // Without a cache, and with one: there the first store ends early, and the next has its index.
+  for (int round = 0; round < 4; ++round) {
+    const bool waits = round == 0 || round == 3;
+    board_trace_store_t* store;
+    LEAT_EXPECT_OK(board_trace_store_create(round < 2 ? NULL : test_directory, &store));
+    board_stored_trace_t* first = take(store, "a.perfetto-trace", false);
+    assert_int_equal(first->timeline->slice_count, 2 * MANY_STEPS);
+    board_stored_trace_t* other = take(store, "b.perfetto-trace", false);
+    board_stored_trace_t* again = take(store, "a.perfetto-trace", false);
+    if (!are_found(store, again)) {
+      assert_ptr_equal(again, first);
+      ++early;
+    }
+    if (waits) {
+      board_stored_trace_t* walked = take(store, "a.perfetto-trace", true);
+      assert_true(are_found(store, walked));
+      assert_int_equal(walked->delays->step_count, MANY_STEPS);
+      board_trace_store_release(store, walked);
+    }
+    board_trace_store_release(store, again);
+    board_trace_store_release(store, other);
+    board_trace_store_release(store, first);
+    board_trace_store_free(store);
+  }
+  assert_true(early > 0);
+}
+
+// Counts the files of delays, and removes them.
+static leat_status_t remove_delays(void* data, const char* name) {
+  if (!leat_string_view_ends_with(leat_string_view_from(name), LEAT_SV(".delays"))) {
+    return leat_ok_status();
+  }
+  ++*(int*)data;
+  return leat_file_system_posix()->vtable->remove(leat_file_system_posix(), test_path(name));
+}
+
+// Who goes through recordings has the delays found of the first one, which was begun with, and of
+// those that are looked at. How far the finder is, is the system's matter, hence the turns.
+static void those_that_are_left_are_not_kept(void** state) {
+  int left = 0;
+  make_recording("a.perfetto-trace", MANY_STEPS);
+  make_recording("b.perfetto-trace", 10);
+  make_recording("c.perfetto-trace", 20);
+  for (int turn = 0; turn < 5; ++turn) {
+    board_trace_store_t* store;
+    int count = 0;
+    LEAT_EXPECT_OK(board_trace_store_create(test_directory, &store));
+    board_stored_trace_t* first = take(store, "a.perfetto-trace", false);
+    usleep(5000);
+    board_trace_store_release(store, take(store, "b.perfetto-trace", false));
+    board_stored_trace_t* last = take(store, "c.perfetto-trace", false);
+    board_trace_store_release(store, take(store, "a.perfetto-trace", true));
+    board_trace_store_release(store, take(store, "c.perfetto-trace", true));
+    usleep(20000);  // in which the second one would be found
+    board_trace_store_release(store, first);
+    board_trace_store_release(store, last);
+    board_trace_store_free(store);
+    LEAT_EXPECT_OK(leat_file_system_posix()->vtable->list(leat_file_system_posix(),
+                                                          test_directory, remove_delays, &count));
+    assert_true(count == 2 || count == 3);
+    left += count == 2;
+  }
+  assert_true(left > 0);
 }
 
 typedef struct mix_s {
@@ -168,6 +255,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(who_ask_at_once_get_the_same),
       TEST(nobody_waits_for_another_recording),
+      TEST(delays_come_later),
+      TEST(those_that_are_left_are_not_kept),
       TEST(recordings_replace_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

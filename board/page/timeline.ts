@@ -3,12 +3,12 @@
 // are alike, in sentences; the same as tables, for those who do not see the drawing.
 import {button, choice, element, table} from './dom';
 import {Page, settings, writeLink} from './state';
-import {Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchSlice, fetchTrace, File, nameOf, Slice, Step, threadOf,
+import {Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchSlice, fetchSteps, fetchTrace, File, nameOf, Slice, Step, threadOf,
         Trace, valueOf, whoOf} from './timeline_data';
 import {Place, TimelineView} from './timeline_view';
 import {countOf, formatBytes, formatNanoseconds} from './words';
 
-const FOUND = 100, LISTED = 300, ROWS = 200, SHOWN = 12;
+const FOUND = 100, LISTED = 300, ROWS = 200, SHOWN = 12, FIRST_WAIT_MS = 200, LONGEST_WAIT_MS = 2000;
 
 export class Timeline implements Page {
   name = 'timeline';
@@ -99,30 +99,53 @@ export class Timeline implements Page {
     return steps.sort((a, b) => b.end - b.begin - a.end + a.begin).slice(0, LISTED).sort((a, b) => a.index - b.index);
   }
 
+  // Asks for the steps until the server has found them, and shows the recording without them meanwhile. False where something
+  // else is shown by then.
+  private async awaitSteps(trace: Trace, asked: number): Promise<boolean> {
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      try {
+        await fetchSteps(trace);
+      } catch (error) {
+        this.fail(error as Error);
+        return false;
+      }
+      if (asked !== this.asked || trace.areFound) return asked === this.asked;
+      if (wait === FIRST_WAIT_MS) this.fill(trace);
+      await new Promise(done => setTimeout(done, wait));
+      if (asked !== this.asked) return false;
+    }
+  }
+
   private async showStep(): Promise<void> {
-    const trace = this.trace as Trace, asked = ++this.asked, step = trace.steps[settings.timeline.step];
-    this.group = step ? step.group : trace.groups[settings.timeline.group] ? settings.timeline.group : trace.mainGroup;
+    const trace = this.trace as Trace, asked = ++this.asked;
     this.delays = {path: [], delays: []};
+    if (!trace.areFound && !await this.awaitSteps(trace, asked)) return;
+    const step = trace.steps[settings.timeline.step];
+    this.group = step ? step.group : trace.groups[settings.timeline.group] ? settings.timeline.group : trace.mainGroup;
     try {
       if (trace.groups.length) this.delays = await fetchDelays(trace.file, step ? 'step' : 'group', step ? step.index : this.group);
     } catch (error) {
       return this.fail(error as Error);
     }
     if (asked !== this.asked) return;
+    this.fill(trace, step);
+    if (step) this.view.reveal(step.begin, step.end, 0.9);
+    this.shown = this.wanted();
+  }
+
+  private fill(trace: Trace, step?: Step): void {
     this.fillTools(trace);
     this.tell(trace, step);
     this.view.setPath(this.delays.path);
-    if (step) this.view.reveal(step.begin, step.end, 0.9);
     this.fillDelays(trace, step);
     this.fillTables(trace, step);
     this.find();
-    this.shown = this.wanted();
   }
 
   private tell(trace: Trace, step?: Step): void {
     const group = trace.groups[this.group];
     this.sentence.textContent = `${countOf(trace.slices, 'slice')} on ${countOf(trace.rows.length, 'row')} in ${formatNanoseconds(trace.length)}` +
-      (trace.damaged ? `, ${trace.damaged} of them damaged. ` : '. ') + (!group ? 'The recording has no step.'
+      (trace.damaged ? `, ${trace.damaged} of them damaged. ` : '. ') + (!trace.areFound ? 'Its steps and their delays are being found.' : !group ? 'The recording has no step.'
         : step ? `Step ${step.number} took ${formatNanoseconds(step.end - step.begin)}; the median of the ${countOf(group.steps, 'step')} that are alike is ${formatNanoseconds(group.median)}.`
         : `${countOf(group.steps, 'step')} are alike; the median takes ${formatNanoseconds(group.median)}.`);
   }
@@ -166,7 +189,8 @@ export class Timeline implements Page {
       ` (median step: ${formatNanoseconds(delay.median)}). `, button('Show', () => this.view.reveal(delay.begin, delay.end), {class: 'link', 'aria-label': 'Show: ' + delay.sentence}));
     const what = step ? `What made step ${step.number} longer than the median` : 'What a step would gain, on average, without';
     this.causes.replaceChildren(element('h3', {}, what), this.delays.delays.length
-      ? element('ol', {class: 'neighbours'}, ...this.delays.delays.slice(0, SHOWN).map(item)) : element('p', {class: 'what'}, 'Nothing was found.'));
+      ? element('ol', {class: 'neighbours'}, ...this.delays.delays.slice(0, SHOWN).map(item))
+      : element('p', {class: 'what'}, trace.areFound ? 'Nothing was found.' : 'Delays are being found.'));
   }
 
   // ---- Tables -----------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ export interface Group { steps: number; slowest: number; median: number; total: 
 
 export interface Trace {
   file: string; length: number; slices: number; damaged: number; kinds: string[]; causes: string[];
-  processes: [number: number, name: string][]; rows: Row[]; names: Name[]; steps: Step[]; groups: Group[]; mainGroup: number;
+  processes: [number: number, name: string][]; rows: Row[]; names: Name[];
+  steps: Step[]; groups: Group[]; mainGroup: number; areFound: boolean;  // until they are, there are none
 }
 
 // One slice, or several that are each shorter than a pixel.
@@ -34,12 +35,19 @@ export async function fetchFiles(): Promise<File[]> {
 }
 
 export async function fetchTrace(file: string): Promise<Trace> {
-  const {main_group: mainGroup, ...told} = await getJson('/data/leat/trace', {file});
+  const told = await getJson('/data/leat/trace', {file});
   const names = told.names.map(([op, node, kind, count, total, row, depth, slice, begin, end]: any[]): Name =>
     ({op, node, kind, count, total, row, depth, slice, begin, end}));
-  const steps = told.steps.map(([number, begin, end, row, group]: number[], index: number): Step =>
+  return {...told, file, names, steps: [], groups: [], mainGroup: 0, areFound: false};
+}
+
+// Fills in the steps, if the server has found them and their delays.
+export async function fetchSteps(trace: Trace): Promise<void> {
+  const told = await getJson('/data/leat/trace/steps', {file: trace.file});
+  if (told.status === 'pending') return;
+  trace.steps = told.steps.map(([number, begin, end, row, group]: number[], index: number): Step =>
     ({index, number, begin, end, row, group}));
-  return {...told, file, mainGroup, names, steps};
+  [trace.groups, trace.mainGroup, trace.areFound] = [told.groups, told.main_group, true];
 }
 
 export async function fetchWindow(file: string, begin: number, end: number, pixels: number, first: number,

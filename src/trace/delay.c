@@ -29,9 +29,11 @@ typedef struct finder_s {
 typedef struct walker_s {
   const leat_delays_t* delays;
   _Atomic size_t* next_step;  // of all walkers
+  const _Atomic bool* is_cancelled;
   leat_delay_entry_t* entries;
   size_t entry_count, entry_capacity;
-  leat_path_piece_t* pieces;  // of the step that is walked
+  leat_instances_t instances;  // of the step that is walked
+  leat_path_piece_t* pieces;   // likewise
   size_t piece_count, piece_capacity;
   leat_status_t status;
   leat_thread_t thread;
@@ -202,19 +204,13 @@ static int compare_pieces(const void* a, const void* b) {
   return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-static leat_status_t walk_step(const leat_delays_t* delays, const uint32_t* names, size_t step,
-                               leat_path_piece_t** inout_pieces, size_t* out_count,
-                               size_t* inout_capacity) {
-  *out_count = 0;
-  return leat_delay_path_find(delays->graph, names, &delays->steps[step], inout_pieces,
-                              out_count, inout_capacity);
-}
-
 // Sums up the pieces of a step by cause and kernel.
 static leat_status_t add_entries(walker_t* walker, uint32_t step) {
   const leat_delays_t* delays = walker->delays;
-  LEAT_RETURN_IF_ERROR(walk_step(delays, delays->names, step, &walker->pieces,
-                                 &walker->piece_count, &walker->piece_capacity));
+  walker->piece_count = 0;
+  LEAT_RETURN_IF_ERROR(leat_delay_path_find(&walker->instances, delays->names,
+                                            &delays->steps[step], &walker->pieces,
+                                            &walker->piece_count, &walker->piece_capacity));
   const leat_path_piece_t* pieces = walker->pieces;
   if (walker->piece_count) {
     qsort(walker->pieces, walker->piece_count, sizeof *pieces, compare_pieces);
@@ -256,16 +252,25 @@ static int compare_entries(const void* a, const void* b) {
   return x->step < y->step ? -1 : x->step > y->step;
 }
 
+static leat_status_t check_cancelled(const _Atomic bool* is_cancelled) {
+  if (!is_cancelled || !atomic_load_explicit(is_cancelled, memory_order_relaxed)) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_CANCELLED, "Finding the delays was cancelled");
+}
+
 static void run_walker(void* data) {
   walker_t* walker = data;
   const size_t step_count = walker->delays->step_count;
   size_t step = 0, end = 0;
+  walker->status = leat_instances_initialize(walker->delays->graph, &walker->instances);
   for (; !walker->status; ++step) {
     if (step == end) {
       step = atomic_fetch_add_explicit(walker->next_step, STEPS_AT_ONCE, memory_order_relaxed);
       end = step + STEPS_AT_ONCE;
+      walker->status = check_cancelled(walker->is_cancelled);
     }
-    if (step >= step_count) break;
+    if (step >= step_count || walker->status) break;
     walker->status = add_entries(walker, (uint32_t)step);
   }
   if (walker->entry_count) {
@@ -303,7 +308,7 @@ static leat_status_t merge_entries(walker_t* walkers, size_t count, leat_delays_
 }
 
 // Walks all steps, on this thread and on others where there are many.
-static leat_status_t walk_steps(leat_delays_t* delays) {
+static leat_status_t walk_steps(leat_delays_t* delays, const _Atomic bool* is_cancelled) {
   walker_t walkers[MAX_WALKERS];
   _Atomic size_t next_step = 0;
   const size_t parts = delays->step_count / STEPS_AT_ONCE + 1;
@@ -311,7 +316,8 @@ static leat_status_t walk_steps(leat_delays_t* delays) {
   const size_t wanted = LEAT_MIN(parts, most);
   size_t count = 0;
   for (; count < wanted; ++count) {
-    walkers[count] = (walker_t){.delays = delays, .next_step = &next_step};
+    walkers[count] = (walker_t){
+        .delays = delays, .next_step = &next_step, .is_cancelled = is_cancelled};
     if (count == 0) continue;
     leat_status_t status = leat_thread_start("leat-delays", run_walker, &walkers[count],
                                              &walkers[count].thread);
@@ -328,6 +334,7 @@ static leat_status_t walk_steps(leat_delays_t* delays) {
   for (size_t i = 0; i < count; ++i) {
     leat_allocator_free(leat_allocator_system(), walkers[i].entries);
     leat_allocator_free(leat_allocator_system(), walkers[i].pieces);
+    leat_instances_deinitialize(&walkers[i].instances);
   }
   return status;
 }
@@ -376,6 +383,12 @@ leat_status_t leat_delays_create(const leat_timeline_t* timeline, leat_delays_t*
 }
 
 leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** out_delays) {
+  return leat_delays_find_cancellable(timeline, NULL, out_delays);
+}
+
+leat_status_t leat_delays_find_cancellable(const leat_timeline_t* timeline,
+                                           const _Atomic bool* is_cancelled,
+                                           leat_delays_t** out_delays) {
   finder_t finder = {0};
   leat_delay_graph_t* graph;
   *out_delays = NULL;
@@ -384,7 +397,7 @@ leat_status_t leat_delays_find(const leat_timeline_t* timeline, leat_delays_t** 
   leat_status_t status = leat_delay_graph_find_links(graph, &delays->arena);
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
-  if (!status) status = walk_steps(delays);
+  if (!status) status = walk_steps(delays, is_cancelled);
   if (status) {
     leat_delays_free(delays);
     return status;
@@ -410,13 +423,20 @@ void leat_delays_free(leat_delays_t* delays) {
 leat_status_t leat_delays_path(const leat_delays_t* delays, size_t step, leat_arena_t* arena,
                                leat_path_piece_t** out_pieces, size_t* out_count) {
   leat_path_piece_t* pieces = NULL;
+  leat_instances_t instances;
   size_t capacity = 0;
-  leat_status_t status = walk_step(delays, delays->names, step, &pieces, out_count, &capacity);
+  *out_count = 0;
+  leat_status_t status = leat_instances_initialize(delays->graph, &instances);
+  if (!status) {
+    status = leat_delay_path_find(&instances, delays->names, &delays->steps[step], &pieces,
+                                  out_count, &capacity);
+  }
   if (!status) status = LEAT_NEW(arena, *out_count + 1, out_pieces);
   for (size_t i = 0; i < *out_count && !status; ++i) {
     (*out_pieces)[i] = pieces[*out_count - 1 - i];
   }
   leat_allocator_free(leat_allocator_system(), pieces);
+  leat_instances_deinitialize(&instances);
   return status;
 }
 

@@ -106,6 +106,10 @@ typedef struct leat_delays_s {
 // |timeline| must outlive the result, which does not change.
 LEAT_MUST_USE leat_status_t leat_delays_find(const leat_timeline_t* timeline,
                                              leat_delays_t** out_delays);
+// The same; CANCELLED once |*is_cancelled| is set, which may be NULL.
+LEAT_MUST_USE leat_status_t leat_delays_find_cancellable(const leat_timeline_t* timeline,
+                                                         const _Atomic bool* is_cancelled,
+                                                         leat_delays_t** out_delays);
 void leat_delays_free(leat_delays_t* delays);  // NULL is allowed
 // The critical path of a step, in the order of time.
 LEAT_MUST_USE leat_status_t leat_delays_path(const leat_delays_t* delays, size_t step,

@@ -4,9 +4,9 @@
 // iteration. Kernels say of which step they are, since two steps of one graph may overlap; in a
 // recording that does not have that, the kernel may be one of the other step.
 //
-// A step's kernels are listed when its path is walked, sorted by node and end, so that a producer
-// is found by a search. Messages and launches are few beside kernels, and one list has those of the
-// whole recording.
+// A step's kernels are listed when its path is walked, those of a node together and by their ends,
+// so that a producer is found by a short search. Messages and launches are few beside kernels, and
+// one list has those of the whole recording.
 #include "trace/delay_graph.h"
 
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "base/checked.h"
 
 #define MAX_PRODUCERS 256  // of a node, through those without kernels
-#define MAX_CHAIN 256      // kernels or marks back, in which something is looked for
+#define MAX_CHAIN 256      // marks back, in which one is looked for
+#define BEING_FOUND UINT32_MAX  // the depth of a way
 
 // ---- The whole ----------------------------------------------------------------------------------
 
@@ -159,11 +160,18 @@ int64_t leat_delay_graph_message(const leat_delay_graph_t* graph, const leat_sli
 
 // ---- A step -------------------------------------------------------------------------------------
 
-static int compare_instances(const void* a, const void* b) {
-  const leat_instance_t *x = a, *y = b;
-  if (x->node != y->node) return x->node < y->node ? -1 : 1;
-  if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
-  return x->row < y->row ? -1 : x->row > y->row;
+leat_status_t leat_instances_initialize(const leat_delay_graph_t* graph,
+                                        leat_instances_t* out_instances) {
+  *out_instances = (leat_instances_t){.graph = graph};
+  return LEAT_ALLOCATE(leat_allocator_system(), graph->timeline->node_count + 1,
+                       &out_instances->ranges);
+}
+
+void leat_instances_deinitialize(leat_instances_t* instances) {
+  leat_allocator_free(leat_allocator_system(), instances->items);
+  leat_allocator_free(leat_allocator_system(), instances->ways);
+  leat_allocator_free(leat_allocator_system(), instances->listed);
+  leat_allocator_free(leat_allocator_system(), instances->ranges);
 }
 
 static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* step, uint32_t row,
@@ -175,47 +183,79 @@ static leat_status_t list_lane(leat_instances_t* instances, const leat_step_t* s
     if (node == LEAT_NO_NODE || slice->begin_ns < step->begin_ns) continue;
     if (lane->steps[at] && step->mark && lane->steps[at] != step->mark) continue;
     LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), instances->count + 1,
-                                   &instances->items, &instances->capacity));
-    instances->items[instances->count++] =
+                                   &instances->listed, &instances->listed_capacity));
+    instances->listed[instances->count++] =
         (leat_instance_t){.node = node, .row = row, .slice = slice, .end_ns = slice->end_ns};
+    leat_instance_range_t* range = &instances->ranges[node];
+    if (range->turn != instances->turn) *range = (leat_instance_range_t){instances->turn, 0, 0};
+    ++range->count;
   }
   return leat_ok_status();
 }
 
-leat_status_t leat_instances_find(const leat_delay_graph_t* graph, const leat_step_t* step,
-                                  leat_instances_t* out_instances) {
-  const leat_timeline_t* timeline = graph->timeline;
-  *out_instances = (leat_instances_t){.graph = graph};
+static int compare_ends(const void* a, const void* b) {
+  const leat_instance_t *x = a, *y = b;
+  if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row;
+}
+
+// Puts those that were listed into order. Most nodes have one kernel in a step.
+static void sort_instances(leat_instances_t* instances) {
+  leat_instance_t* items = instances->items;
+  uint32_t next = 0, end;
+  for (size_t i = 0; i < instances->count; ++i) {
+    const leat_instance_t* item = &instances->listed[i];
+    leat_instance_range_t* range = &instances->ranges[item->node];
+    // The first of its node: places begin with 1.
+    if (!range->first) {
+      range->first = next + 1;
+      next += range->count;
+      range->count = 0;
+    }
+    items[range->first - 1 + range->count++] = *item;
+  }
+  for (uint32_t first = 0; first < instances->count; first = end) {
+    const uint32_t count = instances->ranges[items[first].node].count;
+    end = first + count;
+    if (count > 1) qsort(&items[first], count, sizeof *items, compare_ends);
+    for (uint32_t i = first; i < end; ++i) items[i].place = i + 1;
+  }
+}
+
+leat_status_t leat_instances_find(leat_instances_t* instances, const leat_step_t* step) {
+  leat_allocator_t* a = leat_allocator_system();
+  const leat_timeline_t* timeline = instances->graph->timeline;
+  instances->count = 0;
+  ++instances->turn;  // there are fewer steps than numbers
   if (timeline->node_count == 0) return leat_ok_status();
   for (uint32_t r = 0; r < timeline->row_count; ++r) {
     for (uint32_t l = 0; l < timeline->rows[r]->lane_count; ++l) {
-      LEAT_RETURN_IF_ERROR(list_lane(out_instances, step, r, &timeline->rows[r]->lanes[l]));
+      LEAT_RETURN_IF_ERROR(list_lane(instances, step, r, &timeline->rows[r]->lanes[l]));
     }
   }
-  if (out_instances->count) {
-    qsort(out_instances->items, out_instances->count, sizeof *out_instances->items,
-          compare_instances);
-  }
-  for (size_t i = 0; i < out_instances->count; ++i) {
-    out_instances->items[i].place = (uint32_t)i + 1;
-  }
+  const size_t count = instances->count;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(a, count + 1, &instances->items, &instances->capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(a, count + 1, &instances->ways, &instances->way_capacity));
+  memset(instances->ways, 0, (count + 1) * sizeof *instances->ways);
+  sort_instances(instances);
   return leat_ok_status();
 }
 
 // The kernel of |node| that ended last, not after |time_ns|.
 static leat_instance_t last_of(const leat_instances_t* instances, uint32_t node, int64_t time_ns) {
-  size_t low = 0, high = instances->count;
+  const leat_instance_range_t* range = &instances->ranges[node];
+  if (range->turn != instances->turn) return (leat_instance_t){0};
+  const leat_instance_t* items = &instances->items[range->first - 1];
+  size_t low = 0, high = range->count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    const leat_instance_t* item = &instances->items[middle];
-    if (item->node < node || (item->node == node && item->end_ns <= time_ns)) {
+    if (items[middle].end_ns <= time_ns) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  if (low == 0 || instances->items[low - 1].node != node) return (leat_instance_t){0};
-  return instances->items[low - 1];
+  return low ? items[low - 1] : (leat_instance_t){0};
 }
 
 typedef struct search_s {
@@ -280,29 +320,73 @@ leat_instance_t leat_instances_last_end(const leat_instances_t* instances,
   return last;
 }
 
-// What |of| waited for last; false: for none. Ways back meet in few kernels, so the answer is kept.
-static bool find_producer(const leat_instances_t* instances, const leat_instance_t* of,
-                          leat_instance_t* out_producer) {
-  leat_instance_t* known = of->place ? &instances->items[of->place - 1] : NULL;
-  if (!known || !known->producer) {
-    leat_instance_t second;
-    bool has_any;
-    const bool is_found = leat_instances_producers(instances, of->node, of->slice->begin_ns,
-                                                   out_producer, &second, &has_any);
-    if (known) known->producer = is_found ? out_producer->place : LEAT_NO_NODE;
-    return is_found;
-  }
-  if (known->producer == LEAT_NO_NODE) return false;
-  *out_producer = instances->items[known->producer - 1];
-  return true;
+// ---- Ways back ----------------------------------------------------------------------------------
+// The last that each kernel waited for make a tree. Each kernel has a second way back, a jump over
+// as many as the two jumps behind its producer where these are equally long, so that from any of a
+// million kernels some forty steps lead to any other on its way, and to where two ways meet.
+
+// The place of |of|, or if the step has none like it, of the last that it waited for.
+static uint32_t place_of(const leat_instances_t* instances, const leat_instance_t* of) {
+  leat_instance_t last, second;
+  bool has_any;
+  if (of->place) return of->place;
+  last = last_of(instances, of->node, of->end_ns);
+  if (last.slice == of->slice) return last.place;
+  leat_instances_producers(instances, of->node, of->slice->begin_ns, &last, &second, &has_any);
+  return last.place;
 }
 
-int64_t leat_instances_parting(const leat_instances_t* instances, leat_instance_t a,
-                               leat_instance_t b) {
-  for (int i = 0; i < MAX_CHAIN; ++i) {
-    if (a.slice == b.slice) return a.end_ns;
-    leat_instance_t* later = a.end_ns >= b.end_ns ? &a : &b;
-    if (!find_producer(instances, later, later)) return 0;
+// Links the way of |place| to that of its producer, which is found.
+static void link_way(leat_instance_way_t* ways, uint32_t place, uint32_t producer) {
+  const leat_instance_way_t* before = &ways[producer];
+  const leat_instance_way_t* jump = &ways[before->jump];
+  const bool are_alike = before->depth - jump->depth == jump->depth - ways[jump->jump].depth;
+  ways[place] = (leat_instance_way_t){.producer = producer,
+                                      .jump = are_alike ? jump->jump : producer,
+                                      .depth = before->depth + 1};
+}
+
+// Finds the way of |place|: back to what is known, and forth again. While a way is being found, its
+// jump is the kernel from which the search came. Kernels without a length that wait for each other,
+// which a damaged file may have, end it.
+static void find_way(const leat_instances_t* instances, uint32_t place) {
+  leat_instance_way_t* ways = instances->ways;
+  uint32_t from = 0;
+  while (place && !ways[place].depth) {
+    const leat_instance_t* item = &instances->items[place - 1];
+    leat_instance_t last, second;
+    bool has_any;
+    leat_instances_producers(instances, item->node, item->slice->begin_ns, &last, &second,
+                             &has_any);
+    ways[place] = (leat_instance_way_t){last.place, from, BEING_FOUND};
+    from = place;
+    place = last.place;
   }
-  return 0;
+  if (ways[place].depth == BEING_FOUND) place = 0;
+  while (from) {
+    const uint32_t back = ways[from].jump;
+    link_way(ways, from, place);
+    place = from;
+    from = back;
+  }
+}
+
+int64_t leat_instances_parting(const leat_instances_t* instances, const leat_instance_t* first,
+                               const leat_instance_t* second) {
+  const leat_instance_way_t* ways = instances->ways;
+  uint32_t a = place_of(instances, first), b = place_of(instances, second);
+  find_way(instances, a);
+  find_way(instances, b);
+  while (ways[a].depth != ways[b].depth) {
+    uint32_t* later = ways[a].depth > ways[b].depth ? &a : &b;
+    const uint32_t depth = ways[later == &a ? b : a].depth;
+    const leat_instance_way_t* way = &ways[*later];
+    *later = ways[way->jump].depth >= depth ? way->jump : way->producer;
+  }
+  while (a != b) {
+    const bool jumps = ways[a].jump != ways[b].jump;
+    a = jumps ? ways[a].jump : ways[a].producer;
+    b = jumps ? ways[b].jump : ways[b].producer;
+  }
+  return a ? instances->items[a - 1].end_ns : 0;
 }

@@ -22,10 +22,16 @@ typedef struct leat_instance_s {
   uint32_t node, row;
   const leat_slice_t* slice;  // NULL: there is none
   int64_t end_ns;             // of |slice|
-  // Its place among those of the step, and that of the last that it waited for, each plus 1. 0: not
-  // known; LEAT_NO_NODE: it waited for none.
-  uint32_t place, producer;
+  uint32_t place;             // among those of the step, plus 1; 0: not known
 } leat_instance_t;
+
+// From a kernel of a step back along what was waited for last, to one that waited for none. Places
+// are as above; 0: there is none.
+typedef struct leat_instance_way_s {
+  uint32_t producer;  // the last that it waited for
+  uint32_t jump;      // one further back on the way
+  uint32_t depth;     // how many kernels the way has; 0: it is not yet found
+} leat_instance_way_t;
 
 // Of a whole timeline.
 struct leat_delay_graph_s {
@@ -55,16 +61,32 @@ static inline uint32_t leat_delay_graph_node(const leat_delay_graph_t* graph,
   return graph->node_of_name[slice->name];
 }
 
-// The kernels of a step, by node and time.
+// Where those of a node are.
+typedef struct leat_instance_range_s {
+  uint32_t turn;  // of the step for which it holds
+  uint32_t first, count;
+} leat_instance_range_t;
+
+// The kernels of a step: those of a node together, by time. Whoever looks at one step after the
+// other keeps its memory.
 typedef struct leat_instances_s {
   const leat_delay_graph_t* graph;
   leat_instance_t* items;
   size_t count, capacity;
+  leat_instance_way_t* ways;  // [count + 1] by place
+  size_t way_capacity;
+  leat_instance_t* listed;  // as they were met
+  size_t listed_capacity;
+  leat_instance_range_t* ranges;  // of the nodes
+  uint32_t turn;
 } leat_instances_t;
-// The caller frees |out_instances->items| with the system's allocator, on failure too.
-LEAT_MUST_USE leat_status_t leat_instances_find(const leat_delay_graph_t* graph,
-                                                const leat_step_t* step,
-                                                leat_instances_t* out_instances);
+// To be deinitialized, on failure too.
+LEAT_MUST_USE leat_status_t leat_instances_initialize(const leat_delay_graph_t* graph,
+                                                      leat_instances_t* out_instances);
+void leat_instances_deinitialize(leat_instances_t* instances);
+// Replaces them by those of |step|.
+LEAT_MUST_USE leat_status_t leat_instances_find(leat_instances_t* instances,
+                                                const leat_step_t* step);
 // Of those that |node| takes values from or waits for, those that ended last and last but one
 // before |time_ns|. A node without kernels, such as a Switch, stands for its own producers. False
 // where none ended before; where |node| has none at all |*out_has_any| is false.
@@ -75,9 +97,9 @@ bool leat_instances_producers(const leat_instances_t* instances, uint32_t node, 
 // ended last before |of| did.
 leat_instance_t leat_instances_last_end(const leat_instances_t* instances,
                                         const leat_instance_t* of);
-// The moment from which on what leads to |a| no longer leads to |b| too, as far as the last
-// producers of each tell. 0: they have nothing in common.
-int64_t leat_instances_parting(const leat_instances_t* instances, leat_instance_t a,
-                               leat_instance_t b);
+// The moment from which on what leads to |first| no longer leads to |second| too, as far as the
+// last producers of each tell. 0: they have nothing in common.
+int64_t leat_instances_parting(const leat_instances_t* instances, const leat_instance_t* first,
+                               const leat_instance_t* second);
 
 #endif  // LEAT_TRACE_DELAY_GRAPH_H_

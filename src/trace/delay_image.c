@@ -25,24 +25,43 @@ static void find_slice(const leat_timeline_row_t* row, const leat_slice_t* slice
   }
 }
 
-void leat_delays_put(const leat_delays_t* delays, leat_string_builder_t* out) {
+static leat_status_t write_array(leat_image_write_fn_t write, void* data, size_t count,
+                                 const void* items, size_t item_bytes) {
+  const uint64_t word = count;
+  LEAT_RETURN_IF_ERROR(write(data, &word, sizeof word));
+  return write(data, items, count * item_bytes);
+}
+
+// Links are few beside entries, and are put together in memory.
+static leat_status_t write_links(const leat_delays_t* delays, leat_image_write_fn_t write,
+                                 void* data) {
   const leat_delay_graph_t* graph = delays->graph;
-  leat_image_pad(out);
-  leat_image_put_word(out, delays->main_group);
-  leat_image_put_word(out, delays->step_count);
-  leat_image_put(out, delays->steps, delays->step_count * sizeof *delays->steps);
-  leat_image_put_word(out, delays->group_count);
-  leat_image_put(out, delays->groups, delays->group_count * sizeof *delays->groups);
-  leat_image_put_word(out, delays->entry_count);
-  leat_image_put(out, delays->entries, delays->entry_count * sizeof *delays->entries);
-  leat_image_put_word(out, graph->link_count);
+  leat_string_builder_t out;
+  leat_string_builder_initialize(leat_allocator_system(), &out);
   for (size_t i = 0; i < graph->link_count; ++i) {
     const leat_span_link_t* link = &graph->links[i];
     kept_link_t kept = {
         .number = link->number, .key = link->key, .kind = link->kind, .row = link->row};
     find_slice(delays->timeline->rows[link->row], link->slice, &kept);
-    leat_image_put(out, &kept, sizeof kept);
+    leat_image_put(&out, &kept, sizeof kept);
   }
+  leat_status_t status = leat_status_clone(out.status);
+  if (!status) status = write_array(write, data, graph->link_count, out.data, sizeof(kept_link_t));
+  leat_string_builder_deinitialize(&out);
+  return status;
+}
+
+leat_status_t leat_delays_write(const leat_delays_t* delays, leat_image_write_fn_t write,
+                                void* data) {
+  const uint64_t main_group = delays->main_group;
+  LEAT_RETURN_IF_ERROR(write(data, &main_group, sizeof main_group));
+  LEAT_RETURN_IF_ERROR(write_array(write, data, delays->step_count, delays->steps,
+                                   sizeof *delays->steps));
+  LEAT_RETURN_IF_ERROR(write_array(write, data, delays->group_count, delays->groups,
+                                   sizeof *delays->groups));
+  LEAT_RETURN_IF_ERROR(write_array(write, data, delays->entry_count, delays->entries,
+                                   sizeof *delays->entries));
+  return write_links(delays, write, data);
 }
 
 // ---- Taking -------------------------------------------------------------------------------------
@@ -83,7 +102,6 @@ static bool is_in_range(const leat_delays_t* delays) {
 
 static void take_arrays(leat_image_reader_t* reader, leat_delays_t* delays) {
   delays->is_borrowed = true;
-  leat_image_skip_pad(reader);
   delays->main_group = (size_t)leat_image_take_word(reader);
   delays->step_count = leat_image_take_count(reader, sizeof *delays->steps);
   delays->steps = leat_image_take_in_place(reader, delays->step_count, sizeof *delays->steps);
@@ -92,6 +110,20 @@ static void take_arrays(leat_image_reader_t* reader, leat_delays_t* delays) {
   delays->entry_count = leat_image_take_count(reader, sizeof *delays->entries);
   delays->entries =
       leat_image_take_in_place(reader, delays->entry_count, sizeof *delays->entries);
+}
+
+void leat_delays_borrow(leat_delays_t* delays, const void* bytes, size_t size) {
+  leat_image_reader_t reader = {.next = bytes, .end = (const char*)bytes + size};
+  leat_delays_t taken = {0};
+  take_arrays(&reader, &taken);
+  LEAT_DCHECK(!reader.has_failed && taken.entry_count == delays->entry_count);
+  leat_allocator_free(leat_allocator_system(), delays->steps);
+  leat_allocator_free(leat_allocator_system(), delays->groups);
+  leat_allocator_free(leat_allocator_system(), delays->entries);
+  delays->is_borrowed = true;
+  delays->steps = taken.steps;
+  delays->groups = taken.groups;
+  delays->entries = taken.entries;
 }
 
 static leat_status_t take_links(leat_image_reader_t* reader, leat_delays_t* delays,

@@ -42,7 +42,7 @@ typedef struct limit_s {
 typedef struct path_s {
   leat_delay_rows_t rows;
   const leat_delay_graph_t* graph;
-  leat_instances_t instances;
+  const leat_instances_t* instances;
   limit_t limits[MAX_LIMITS];
   int limit_count;
   bool has_end;  // the kernel that ends the step was found
@@ -325,7 +325,7 @@ static leat_status_t add_readiness(path_t* path, const scope_t* outer, const lea
 // The second of two that a kernel, or the end of the step, waited for says what is gained at most.
 static void limit_by(path_t* path, const leat_instance_t* last, const leat_instance_t* second) {
   if (!second->slice) return;
-  const int64_t parting_ns = leat_instances_parting(&path->instances, *last, *second);
+  const int64_t parting_ns = leat_instances_parting(path->instances, last, second);
   const int64_t shared_ns = last->row == second->row ? second->slice->begin_ns : 0;
   add_limit(path, (limit_t){last->slice->end_ns - second->slice->end_ns,
                             LEAT_MAX(parting_ns, shared_ns), parting_ns});
@@ -353,10 +353,10 @@ static leat_status_t walk_edges(path_t* path, scope_t* scope, const leat_slice_t
   if (of.node == LEAT_NO_NODE) return leat_ok_status();
   if (!path->has_end) {
     path->has_end = true;
-    const leat_instance_t before = leat_instances_last_end(&path->instances, &of);
+    const leat_instance_t before = leat_instances_last_end(path->instances, &of);
     limit_by(path, &of, &before);
   }
-  if (!leat_instances_producers(&path->instances, of.node, *inout_ns, &last, &second, &has_any)) {
+  if (!leat_instances_producers(path->instances, of.node, *inout_ns, &last, &second, &has_any)) {
     if (has_any || !find_start(path, scope, *inout_row, *inout_ns, &from_ns)) {
       return leat_ok_status();
     }
@@ -498,15 +498,15 @@ static leat_status_t walk(path_t* path, const scope_t* outer, uint32_t row, int6
   return leat_ok_status();
 }
 
-leat_status_t leat_delay_path_find(const leat_delay_graph_t* graph, const uint32_t* names,
+leat_status_t leat_delay_path_find(leat_instances_t* instances, const uint32_t* names,
                                    const leat_step_t* step, leat_path_piece_t** inout_pieces,
                                    size_t* inout_count, size_t* inout_capacity) {
-  path_t path = {.rows = {graph->timeline, names, step}, .graph = graph,
+  const leat_delay_graph_t* graph = instances->graph;
+  path_t path = {.rows = {graph->timeline, names, step}, .graph = graph, .instances = instances,
                  .pieces = *inout_pieces, .count = *inout_count, .capacity = *inout_capacity};
   const scope_t scope = {.floor_ns = step->begin_ns, .home = step->row, .most_ns = INT64_MAX};
-  leat_status_t status = leat_instances_find(graph, step, &path.instances);
+  leat_status_t status = leat_instances_find(instances, step);
   if (!status) status = walk(&path, &scope, step->row, step->end_ns);
-  leat_allocator_free(leat_allocator_system(), path.instances.items);
   *inout_pieces = path.pieces;
   *inout_count = path.count;
   *inout_capacity = path.capacity;

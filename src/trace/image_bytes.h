@@ -27,6 +27,9 @@ static inline void leat_image_pad(leat_string_builder_t* out) {
   while (!out->status && out->size % 8) leat_string_builder_append_char(out, 0);
 }
 
+// What writes an image part by part; |size| may be 0.
+typedef leat_status_t (*leat_image_write_fn_t)(void* data, const void* bytes, size_t size);
+
 // ---- Taking -------------------------------------------------------------------------------------
 
 typedef struct leat_image_reader_s {
@@ -78,10 +81,6 @@ static inline leat_string_view_t leat_image_take_text(leat_image_reader_t* reade
 static inline void* leat_image_take_in_place(leat_image_reader_t* reader, size_t count,
                                              size_t item_bytes) {
   return (void*)leat_image_take(reader, (uint64_t)count * item_bytes);
-}
-// Passes over what leat_image_pad put. The image must begin at an address that is a multiple of 8.
-static inline void leat_image_skip_pad(leat_image_reader_t* reader) {
-  leat_image_take(reader, -(uintptr_t)reader->next % 8);
 }
 // |count| items of |item_bytes|, copied to |out|.
 static inline void leat_image_take_items(leat_image_reader_t* reader, void* out, size_t count,

@@ -310,6 +310,27 @@ class PageTest(page_case.PageCase):
     self.assertTrue(self.page.evaluate('document.querySelector(".timeline-canvas").hidden'))
     self.assertEqual(self.violations(), [])
 
+  def test_timeline_is_drawn_before_its_delays_are_found(self):
+    script = self.page.call('Page.addScriptToEvaluateOnNewDocument', source='''
+        window.arePending = true;
+        const ask = window.fetch;
+        window.fetch = (url, ...rest) => arePending && String(url).includes('/trace/steps')
+            ? Promise.resolve(new Response('{"status":"pending"}')) : ask(url, ...rest);''')
+    try:
+      self.open('timeline')
+      self.wait_text('.timeline .sentence', 'Its steps and their delays are being found.')
+      self.wait_text('.timeline .details', 'Delays are being found.')
+      self.page.wait(self.has_ink('.timeline-canvas'))
+      self.change('#timeline-view', 'tables')
+      self.wait_text('.timeline table:nth-child(2)', 'Add short')
+      self.assertFalse(self.page.evaluate('!!document.querySelector("#timeline-slowest")'))
+      self.page.evaluate('window.arePending = false')
+      self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
+      self.click('#timeline-slowest')
+      self.wait_text('.details ol li:first-child', "QueueDequeueV2 'next' waited 3.10 ms")
+    finally:
+      self.page.call('Page.removeScriptToEvaluateOnNewDocument', identifier=script['identifier'])
+
   def test_timeline_is_drawn_and_walked(self):
     self.open('timeline')
     canvas = '.timeline-canvas'
