@@ -96,6 +96,7 @@ leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_
   }
   dataset->kind = kind;
   dataset->references = 1;
+  atomic_init(&dataset->cardinality, LEAT_CARDINALITY_NOT_ASKED);
   dataset->depth = 1;
   dataset->seeks = kind->seek != NULL;
   dataset->spec = spec;
@@ -121,10 +122,16 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   leat_allocator_free(leat_allocator_system(), dataset);
 }
 
-// Kinds without a |cardinality| of their own give as many elements as their first input.
-int64_t leat_dataset_cardinality(const leat_dataset_t* dataset) {
+// Kinds without a |cardinality| of their own give as many elements as their first input. A dataset
+// may stand below another one in many ways, so that each keeps its number. Two threads that work
+// out the same one come to the same number.
+int64_t leat_dataset_cardinality(leat_dataset_t* dataset) {
   while (!dataset->kind->cardinality) dataset = dataset->inputs[0];
-  return dataset->kind->cardinality(dataset);
+  int64_t count = atomic_load_explicit(&dataset->cardinality, memory_order_relaxed);
+  if (count != LEAT_CARDINALITY_NOT_ASKED) return count;
+  count = dataset->kind->cardinality(dataset);
+  atomic_store_explicit(&dataset->cardinality, count, memory_order_relaxed);
+  return count;
 }
 
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset) {
@@ -462,16 +469,23 @@ void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs)
   leat_allocator_free(leat_allocator_system(), inputs);
 }
 
-leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
-                                          int return_count, leat_application_t* out_application) {
+leat_status_t leat_iterator_prepare_calls_with(leat_iterator_t* iterator, int element_count,
+                                               int return_count, int first, int captured,
+                                               leat_application_t* out_application) {
   const leat_dataset_t* dataset = iterator->dataset;
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(iterator->draw_counts, element_count,
-                                                   dataset->tensor_count, return_count,
-                                                   out_application));
-  for (int i = 0; i < dataset->tensor_count; ++i) {
-    out_application->arguments[element_count + i] = dataset->tensors[i];
+  LEAT_DCHECK(first >= 0 && captured >= 0 && first + captured <= dataset->tensor_count);
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(iterator->draw_counts, element_count, captured,
+                                                   return_count, out_application));
+  for (int i = 0; i < captured; ++i) {
+    out_application->arguments[element_count + i] = dataset->tensors[first + i];
   }
   return leat_ok_status();
+}
+
+leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
+                                          int return_count, leat_application_t* out_application) {
+  return leat_iterator_prepare_calls_with(iterator, element_count, return_count, 0,
+                                          iterator->dataset->tensor_count, out_application);
 }
 
 leat_status_t leat_iterator_open_returned(leat_iterator_t* owner, leat_application_t* application,

@@ -16,6 +16,7 @@ typedef struct leat_dataset_s leat_dataset_t;
 typedef struct leat_iterator_s leat_iterator_t;
 
 enum { LEAT_CARDINALITY_INFINITE = -1, LEAT_CARDINALITY_UNKNOWN = -2 };
+#define LEAT_CARDINALITY_NOT_ASKED INT64_MIN
 // AUTOTUNE lets the library choose a number. It takes the number of processors.
 enum { LEAT_DATASET_AUTOTUNE = -1 };
 // What a node, or options, say about the order of elements that are made at the same time.
@@ -26,6 +27,10 @@ typedef enum leat_dataset_order_e {
 } leat_dataset_order_t;
 // The limit of datasets that read each other in a chain, and so of nested calls of |next|.
 #define LEAT_MAX_DATASET_DEPTH 1000
+// Datasets that read one dataset in many ways double what they hold of it at each level. These are
+// the limits of the components of an element, and of the bytes of the options.
+#define LEAT_MAX_COMPONENTS (1 << 20)
+#define LEAT_MAX_OPTIONS_BYTES (1 << 20)
 
 // A kind of dataset: how large its structs are and what its iterators do. Constant and static.
 typedef struct leat_dataset_kind_s {
@@ -45,7 +50,8 @@ typedef struct leat_dataset_kind_s {
                         leat_poll_t* out_poll);
   // releases what the kind added to an iterator; NULL: nothing
   void (*stop)(leat_iterator_t* self);
-  // The number of elements, or a LEAT_CARDINALITY_ value; NULL: the number of inputs[0].
+  // The number of elements, or a LEAT_CARDINALITY_ value, which is asked for once; NULL: the number
+  // of inputs[0].
   int64_t (*cardinality)(const leat_dataset_t* self);
   // Moves to element |index|, which |next| gives then, and those behind it after that. Called
   // between elements, where all inputs can seek. NULL: there is no such way.
@@ -70,6 +76,8 @@ struct leat_dataset_s {
   // leat_dataset_set_output.
   uint64_t node_hash;
   _Atomic(uint64_t) hash;  // what leat_dataset_hash has found; 0: not asked yet
+  // What leat_dataset_cardinality has found; LEAT_CARDINALITY_NOT_ASKED before.
+  _Atomic(int64_t) cardinality;
   int32_t input_count;
   int32_t tensor_count;
   leat_dataset_t** inputs;
@@ -99,7 +107,7 @@ LEAT_MUST_USE leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind,
 void leat_dataset_retain(leat_dataset_t* dataset);
 void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 // The number of elements, or a LEAT_CARDINALITY_ value, without taking any.
-int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
+int64_t leat_dataset_cardinality(leat_dataset_t* dataset);
 // The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 
@@ -228,8 +236,13 @@ LEAT_MUST_USE leat_status_t leat_iterator_open_input(leat_iterator_t* iterator,
 LEAT_MUST_USE leat_status_t leat_iterator_create_all(leat_iterator_t* iterator,
                                                      leat_iterator_t*** out_inputs);
 void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs);
-// Prepares calls of the dataset's function with an element of |element_count| components, followed
-// by the dataset's tensors.
+// Prepares calls of a function with an element of |element_count| components, followed by
+// |captured| of the dataset's tensors, from |first| on.
+LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls_with(leat_iterator_t* iterator,
+                                                             int element_count, int return_count,
+                                                             int first, int captured,
+                                                             leat_application_t* out_application);
+// The same of the dataset's function, which gets all of the dataset's tensors.
 LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator,
                                                         int element_count, int return_count,
                                                         leat_application_t* out_application);
@@ -273,7 +286,7 @@ LEAT_MUST_USE leat_status_t leat_filter_read_answer(const leat_tensor_t* answer,
 
 // assert_dataset_cpu.c. INVALID_ARGUMENT where an AssertNextDataset below |dataset|, which nobody
 // reads but its user, states something else of the datasets above it than what is there.
-LEAT_MUST_USE leat_status_t leat_dataset_check_assertions(const leat_dataset_t* dataset);
+LEAT_MUST_USE leat_status_t leat_dataset_check_assertions(leat_dataset_t* dataset);
 
 // batch_dataset_cpu.c. The size of the batches that |dataset| gives; -1 where it makes none.
 int64_t leat_batch_dataset_size(const leat_dataset_t* dataset);
