@@ -65,7 +65,7 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
   X(prefetch_dataset) X(options_dataset) X(batch_dataset) X(window_dataset) X(group_dataset)  \
   X(sparse_batch_dataset) X(sleep_dataset) X(table_dataset) X(compressed_element)             \
-  X(indexed_dataset) X(batch_size) X(assert_dataset)                                          \
+  X(indexed_dataset) X(index_flat_map_dataset) X(batch_size) X(assert_dataset)                \
   X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
   X(generator_dataset) X(reducer_dataset) X(shuffle_dataset) X(cache_dataset) X(file_dataset) \
   X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \

@@ -2,10 +2,12 @@
 choose the fastest of several ways, the statistics of datasets, sparse batches, options, elements by
 index and in a global random order, and tables that a dataset fills. Each case is a graph, built by
 TensorFlow and run by both; the values, or the codes of the errors, must be the same."""
+import functools
 import os
 import tempfile
 
-from dataset_kit import LEAT, NUMBER, capi, compare, elements, function, numbers, raw, tf
+from dataset_kit import (LEAT, NUMBER, capi, compare, defun, elements, function, numbers, raw,
+                         tf)
 import numpy as np
 from tensorflow.core.framework import dataset_options_pb2 as options_pb
 
@@ -390,6 +392,60 @@ def a_table_with_two_values_for_a_key():
 @case
 def a_table_of_nothing():
   return table_of([], [])
+
+
+# ---- Elements by two indices ---------------------------------------------------------------------
+def flat(index, split=lambda x: tf.fill([2], x * 10) + tf.constant([0, 1], tf.int64), count=3,
+         cardinality=-2, **more):
+  made = raw.IndexFlatMapDataset(
+      input_dataset=numbers(0, count), map_func_other_args=[], index_map_func_other_args=[],
+      output_cardinality=cardinality, map_func=defun('SplitUp', split, tf.int64),
+      index_map_func=defun('FindIndex', index, tf.int64), **{**NUMBER, **more})
+  taken = raw.TakeDataset(input_dataset=made, count=12, **NUMBER)
+  return [elements(taken), raw.DatasetCardinality(input_dataset=made)]
+
+
+def in_pairs(i):
+  return i // 2, i % 2
+
+
+for title, arguments in {
+    'in order': dict(index=in_pairs),
+    'and their number': dict(index=in_pairs, cardinality=6),
+    'and another number': dict(index=in_pairs, cardinality=4),
+    'and an impossible number': dict(index=in_pairs, cardinality=-3),
+    'with small numbers': dict(index=lambda i: (tf.cast(i, tf.int32), tf.cast(i * 0, tf.int32))),
+    'with gaps': dict(index=lambda i: (2 * i, i % 2)),
+    'backwards': dict(index=lambda i: (2 - i, i % 2)),
+    'below the first': dict(index=lambda i: (i - 1, i * 0)),
+    'as scalars': dict(index=lambda i: (i, i * 0 + 1), split=lambda x: x),
+    'as several tensors': dict(index=lambda i: (i // 3, i % 3),
+                               split=lambda x: (x, x + 100, x + 200)),
+    'behind several tensors': dict(index=lambda i: (i // 4, i % 4),
+                                   split=lambda x: (x, x + 100, x + 200)),
+    'before the first row': dict(index=lambda i: (i, i * 0 - 1)),
+    'by one number': dict(index=lambda i: i),
+    'by three numbers': dict(index=lambda i: (i, i, i)),
+    'by fractions': dict(index=lambda i: (tf.cast(i, tf.float32), i)),
+    'of another type': dict(index=in_pairs, split=lambda x: tf.fill([2], tf.cast(x, tf.int32))),
+    'of an empty dataset': dict(index=in_pairs, count=0),
+}.items():
+  CASES['flat elements ' + title] = functools.partial(flat, **arguments)
+
+
+def shuffled_flat(cardinality):
+  made = raw.IndexFlatMapDataset(
+      input_dataset=numbers(0, 3), map_func_other_args=[], index_map_func_other_args=[],
+      output_cardinality=cardinality, map_func=defun(
+          'SplitUp', lambda x: tf.fill([2], x * 10) + tf.constant([0, 1], tf.int64), tf.int64),
+      index_map_func=defun('FindIndex', in_pairs, tf.int64), **NUMBER)
+  return [elements(raw.GlobalShuffleDataset(
+      input_dataset=made, seed=1, seed2=2, seed_generator=raw.DummySeedGenerator(),
+      reshuffle_each_iteration=True, **NUMBER))]
+
+
+for number in 6, 4, 9, -2:
+  CASES['flat elements shuffled, %d of them' % number] = functools.partial(shuffled_flat, number)
 
 
 # ---- Statistics ----------------------------------------------------------------------------------

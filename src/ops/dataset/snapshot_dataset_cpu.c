@@ -46,23 +46,14 @@ static leat_string_view_t path_of(const snapshot_iterator_t* it) {
   return leat_tensor_string_at(&snapshot_of(it)->path, 0);
 }
 
-static leat_status_t prepare_call(leat_iterator_t* self, int element_count, int first, int count,
-                                  leat_application_t* out_call) {
-  LEAT_RETURN_IF_ERROR(
-      leat_application_initialize(self->draw_counts, element_count, count, 1, out_call));
-  for (int i = 0; i < count; ++i) {
-    out_call->arguments[element_count + i] = self->dataset->tensors[first + i];
-  }
-  return leat_ok_status();
-}
-
 static leat_status_t snapshot_start(leat_iterator_t* self) {
   snapshot_iterator_t* it = (snapshot_iterator_t*)self;
   const snapshot_t* snapshot = snapshot_of(it);
   const int captured = snapshot->reader_captured;
-  LEAT_RETURN_IF_ERROR(prepare_call(self, 1, 0, captured, &it->reader));
-  return prepare_call(self, self->dataset->spec->count, captured,
-                      self->dataset->tensor_count - captured, &it->sharder);
+  LEAT_RETURN_IF_ERROR(
+      leat_iterator_prepare_calls_with(self, 1, 1, 0, captured, &it->reader));
+  return leat_iterator_prepare_calls_with(self, self->dataset->spec->count, 1, captured,
+                                          self->dataset->tensor_count - captured, &it->sharder);
 }
 
 static void snapshot_stop(leat_iterator_t* self) {
