@@ -1,5 +1,5 @@
-"""Elements that one library has written and the other must read: snapshots, saved datasets, and
-elements that were compressed into a message."""
+"""Elements that one library has written and the other must read: snapshots of both versions, saved
+datasets, and elements that were compressed into a message."""
 import tempfile
 
 from dataset_kit import (NUMBER, defun, elements, in_leat, in_tensorflow, numbers, raw, tf)
@@ -30,6 +30,26 @@ def snapshot(dataset, folder, compression):
                                                     f=itself, **PAIR), tf.variant),
       shard_func=defun('Shard', lambda x, text: x % 2, tf.int64, tf.string), **PAIR)
   return digests(shards)
+
+
+def first_snapshot(dataset, folder, compression):
+  """A snapshot of the first version in files of a few elements each, under a name."""
+  return digests(raw.SnapshotDataset(input_dataset=dataset, path=folder, compression=compression,
+                                     shard_size_bytes=100, snapshot_name='leat', **PAIR))
+
+
+def first_snapshot_in_turn(runs, compression, count, size):
+  """The first of `runs` writes, the second must read that, although its dataset has no elements."""
+  with tempfile.TemporaryDirectory(prefix='leat-snapshot') as folder:
+    results = []
+    for run, elements_of in zip(runs, (count, 0)):
+      graph = tf.Graph()
+      with graph.as_default():
+        fetch = first_snapshot(described(elements_of, size), folder, compression)
+      results.append(run(graph, fetch.name))
+  written, read = results
+  return '' if len(read) == count and np.array_equal(read, written) else '%s, must be %s' % (
+      read, written)
 
 
 def digests(dataset):
@@ -115,6 +135,8 @@ for kind in '', 'GZIP', 'SNAPPY':
              snapshot_in_turn, runs, kind, 7, length)
       report('datasets saved %s of %d bytes by %s' % (kind or 'plain', length, names),
              save_in_turn, runs, kind, 7, length)
+      report('datasets first snapshot %s of %d bytes by %s' % (kind or 'plain', length, names),
+             first_snapshot_in_turn, runs, kind, 7, length)
 for length in 6, 100000:
   for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
                       ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):

@@ -29,3 +29,44 @@ const leat_message_descriptor_t leat_pb_snapshot_metadata_record_descriptor = {
         sizeof(leat_pb_snapshot_metadata_record_t), 7, 1, snapshot_metadata_record_fields,
         snapshot_metadata_record_tags, false,
 };
+
+static const leat_message_field_t snapshot_record_fields[] = {
+    {"tensor", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_snapshot_record_t,
+        tensor), -1, NULL, NULL},
+};
+static const uint8_t snapshot_record_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_snapshot_record_descriptor = {
+    "tensorflow.data.experimental.SnapshotRecord", sizeof(leat_pb_snapshot_record_t), 1, 1,
+        snapshot_record_fields, snapshot_record_tags, false,
+};
+
+static const leat_message_field_t snapshot_tensor_metadata_fields[] = {
+    {"tensor_metadata", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_snapshot_tensor_metadata_t, tensor_metadata), -1,
+        &leat_pb_tensor_metadata_descriptor, NULL},
+};
+static const uint8_t snapshot_tensor_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_snapshot_tensor_metadata_descriptor = {
+    "tensorflow.data.experimental.SnapshotTensorMetadata",
+        sizeof(leat_pb_snapshot_tensor_metadata_t), 1, 1, snapshot_tensor_metadata_fields,
+        snapshot_tensor_metadata_tags, false,
+};
+
+static const leat_message_field_t tensor_metadata_fields[] = {
+    {"tensor_shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_metadata_t, tensor_shape), -1,
+        &leat_pb_tensor_shape_proto_descriptor, NULL},
+    {"tensor_size_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_tensor_metadata_t, tensor_size_bytes), -1, NULL, NULL},
+};
+static const uint8_t tensor_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor = {
+    "tensorflow.data.experimental.TensorMetadata", sizeof(leat_pb_tensor_metadata_t), 2, 0,
+        tensor_metadata_fields, tensor_metadata_tags, false,
+};

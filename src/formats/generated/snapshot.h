@@ -3,11 +3,19 @@
 #ifndef LEAT_FORMATS_GENERATED_SNAPSHOT_H_
 #define LEAT_FORMATS_GENERATED_SNAPSHOT_H_
 
+#include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
 #include "formats/wire/message.h"
 
 typedef struct leat_pb_snapshot_metadata_record_s leat_pb_snapshot_metadata_record_t;
+typedef struct leat_pb_snapshot_record_s leat_pb_snapshot_record_t;
+typedef struct leat_pb_snapshot_tensor_metadata_s leat_pb_snapshot_tensor_metadata_t;
+typedef struct leat_pb_tensor_metadata_s leat_pb_tensor_metadata_t;
 
+typedef struct leat_pb_tensor_metadata_list_s {
+  leat_pb_tensor_metadata_t* items;
+  size_t count;
+} leat_pb_tensor_metadata_list_t;
 
 struct leat_pb_snapshot_metadata_record_s {
   leat_string_view_t graph_hash;
@@ -19,5 +27,23 @@ struct leat_pb_snapshot_metadata_record_s {
   bool finalized;
 };
 extern const leat_message_descriptor_t leat_pb_snapshot_metadata_record_descriptor;
+
+// An element in files of version 1, and of 0.
+struct leat_pb_snapshot_record_s {
+  leat_pb_string_list_t tensor;
+};
+extern const leat_message_descriptor_t leat_pb_snapshot_record_descriptor;
+
+// What precedes a compressed element in files of version 1.
+struct leat_pb_snapshot_tensor_metadata_s {
+  leat_pb_tensor_metadata_list_t tensor_metadata;
+};
+extern const leat_message_descriptor_t leat_pb_snapshot_tensor_metadata_descriptor;
+
+struct leat_pb_tensor_metadata_s {
+  leat_pb_tensor_shape_proto_t* tensor_shape;
+  int64_t tensor_size_bytes;
+};
+extern const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor;
 
 #endif  // LEAT_FORMATS_GENERATED_SNAPSHOT_H_
