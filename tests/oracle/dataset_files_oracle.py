@@ -1,8 +1,9 @@
 """Elements that one library has written and the other must read: snapshots of both versions, saved
 datasets, and elements that were compressed into a message."""
+import os
 import tempfile
 
-from dataset_kit import (NUMBER, defun, elements, in_leat, in_tensorflow, numbers, raw, tf)
+from dataset_kit import (NUMBER, compare, defun, elements, in_leat, in_tensorflow, numbers, raw, tf)
 import numpy as np
 
 from outcome import report
@@ -127,6 +128,26 @@ def snapshot_in_turn(runs, compression, count, size):
   return '' if np.array_equal(read, wanted) else '%s, must be %s' % (read, wanted)
 
 
+def chunks_listed(names, files):
+  """The files of a snapshot of several processes: how many, and their names in order."""
+  with tempfile.TemporaryDirectory(prefix='leat-chunks') as folder:
+    os.mkdir(os.path.join(folder, 'chunks'))
+    for name in ['chunks/' + name for name in names]:
+      open(os.path.join(folder, name), 'w').close()
+    for name, text in files.items():
+      with open(os.path.join(folder, name), 'w') as file:
+        file.write(text)
+
+    def listed():
+      spec = dict(output_types=[tf.string], output_shapes=[[]])
+      chunks = raw.ListSnapshotChunksDataset(snapshot_path=folder, **spec)
+      batch = raw.BatchDataset(input_dataset=chunks, batch_size=64, output_types=[tf.string],
+                               output_shapes=[[None]])
+      return [raw.DatasetCardinality(input_dataset=chunks), raw.DatasetToSingleElement(
+          dataset=batch, output_types=[tf.string], output_shapes=[[None]])[0]]
+    return compare(listed)
+
+
 for kind in '', 'GZIP', 'SNAPPY':
   for length in 40, 100000:
     for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
@@ -142,3 +163,9 @@ for length in 6, 100000:
                       ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):
     report('datasets element of %d numbers compressed by %s' % (length, names),
            compressed_in_turn, runs, length)
+SIX = ['chunk_1_0_5', 'chunk_0_10_5', 'chunk_0_2_5', 'chunk_10_0_1', 'other', 'chunk_2_0_1']
+for title, names, files in (('of a snapshot', SIX, {'DONE': ''}),
+                            ('of none', [], {'DONE': ''}),
+                            ('of a failed snapshot', SIX, {'ERROR': 'code: DATA_LOSS'}),
+                            ('of a snapshot that failed badly', SIX, {'ERROR': 'bad'})):
+  report('datasets files ' + title, chunks_listed, names, files)

@@ -7,10 +7,32 @@
 #include "formats/generated/types.h"
 #include "formats/wire/message.h"
 
+enum leat_pb_code_e {
+  LEAT_PB_CODE_OK = 0,
+  LEAT_PB_CODE_CANCELLED = 1,
+  LEAT_PB_CODE_UNKNOWN = 2,
+  LEAT_PB_CODE_INVALID_ARGUMENT = 3,
+  LEAT_PB_CODE_DEADLINE_EXCEEDED = 4,
+  LEAT_PB_CODE_NOT_FOUND = 5,
+  LEAT_PB_CODE_ALREADY_EXISTS = 6,
+  LEAT_PB_CODE_PERMISSION_DENIED = 7,
+  LEAT_PB_CODE_RESOURCE_EXHAUSTED = 8,
+  LEAT_PB_CODE_FAILED_PRECONDITION = 9,
+  LEAT_PB_CODE_ABORTED = 10,
+  LEAT_PB_CODE_OUT_OF_RANGE = 11,
+  LEAT_PB_CODE_UNIMPLEMENTED = 12,
+  LEAT_PB_CODE_INTERNAL = 13,
+  LEAT_PB_CODE_UNAVAILABLE = 14,
+  LEAT_PB_CODE_DATA_LOSS = 15,
+  LEAT_PB_CODE_UNAUTHENTICATED = 16,
+};
+extern const leat_enum_descriptor_t leat_pb_code_descriptor;
+
 typedef struct leat_pb_snapshot_metadata_record_s leat_pb_snapshot_metadata_record_t;
 typedef struct leat_pb_snapshot_record_s leat_pb_snapshot_record_t;
 typedef struct leat_pb_snapshot_tensor_metadata_s leat_pb_snapshot_tensor_metadata_t;
 typedef struct leat_pb_tensor_metadata_s leat_pb_tensor_metadata_t;
+typedef struct leat_pb_status_proto_s leat_pb_status_proto_t;
 
 typedef struct leat_pb_tensor_metadata_list_s {
   leat_pb_tensor_metadata_t* items;
@@ -45,5 +67,12 @@ struct leat_pb_tensor_metadata_s {
   int64_t tensor_size_bytes;
 };
 extern const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor;
+
+// Why a snapshot that several processes write came to nothing, in its file ERROR.
+struct leat_pb_status_proto_s {
+  leat_string_view_t message;
+  int32_t code;
+};
+extern const leat_message_descriptor_t leat_pb_status_proto_descriptor;
 
 #endif  // LEAT_FORMATS_GENERATED_SNAPSHOT_H_
