@@ -31,6 +31,7 @@ typedef enum leat_dataset_order_e {
 // the limits of the components of an element, and of the bytes of the options.
 #define LEAT_MAX_COMPONENTS (1 << 20)
 #define LEAT_MAX_OPTIONS_BYTES (1 << 20)
+#define LEAT_MAX_DATASET_NODES (INT64_C(1) << 40)
 
 // A kind of dataset: how large its structs are and what its iterators do. Constant and static.
 typedef struct leat_dataset_kind_s {
@@ -67,6 +68,9 @@ struct leat_dataset_s {
   leat_string_view_t op;
   leat_reference_count_t references;
   int32_t depth;  // datasets in the longest chain from this one to a source
+  // The nodes of a graph of this dataset, in which each input of an op, and of those below, is a
+  // node; at most LEAT_MAX_DATASET_NODES. Set by leat_dataset_set_output.
+  int64_t nodes;
   bool asserts;  // this is an AssertNextDataset, or one of those below is
   bool seeks;    // iterators over it and over all datasets below can seek
   leat_element_spec_t* spec;
@@ -93,6 +97,11 @@ struct leat_iterator_s {
   leat_dataset_order_t order;  // what the options around the dataset say about the order
   leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
   struct leat_stats_s* stats;       // where it tells its statistics (stats_cpu.h); NULL: nowhere
+  // Under which name (told_dataset_cpu.c): the dataset that a node made, and in its graph, from the
+  // outermost dataset on, the number of its first node; -1: a function has made the dataset.
+  const leat_dataset_t* named;
+  int64_t first_node;
+  int64_t given;  // elements, without those that failed
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
@@ -116,13 +125,17 @@ int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 // the same in each process.
 uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
-// The part of that which the kernel of |c| knows, for leat_dataset_set_output.
+// The number of nodes of the dataset that the kernel of |c| makes.
+int64_t leat_dataset_count_nodes(const leat_kernel_context_t* c);
+// The part of that hash which the kernel of |c| knows, for leat_dataset_set_output.
 uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_dataset_t* dataset);
 
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
                                             leat_dataset_t** out_dataset);
+// Whether |tensor| is a scalar variant that holds a dataset.
+bool leat_dataset_find(const leat_tensor_t* tensor, leat_dataset_t** out_dataset);
 // Makes a scalar variant that holds |dataset|, which is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset,
                                                    leat_tensor_t* out_tensor);
@@ -225,6 +238,14 @@ void leat_iterator_free(leat_iterator_t* iterator);  // NULL is allowed
 // the element behind it; after END it gets END for ever.
 LEAT_MUST_USE leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull,
                                                leat_tensor_t* out, leat_poll_t* out_poll);
+// Tells a statistic |what| of |iterator|, as a number of which the last one counts, or as one more
+// of a histogram. |what| is a literal.
+LEAT_MUST_USE leat_status_t leat_iterator_tell_last(leat_iterator_t* iterator, const char* what,
+                                                    double value);
+LEAT_MUST_USE leat_status_t leat_iterator_tell_each(leat_iterator_t* iterator, const char* what,
+                                                    double value);
+// Finds what the names of the statistics of a new |iterator|, which |owner| will own, are made of.
+void leat_iterator_find_name(leat_iterator_t* iterator, const leat_iterator_t* owner);
 // Moves an iterator whose dataset |seeks| to element |index|, which must be one that there is. To
 // be called between elements: not while it is PENDING.
 LEAT_MUST_USE leat_status_t leat_iterator_seek(leat_iterator_t* iterator, int64_t index);
