@@ -120,12 +120,15 @@ static leat_status_t parse_enum(parser_t* parser, const leat_type_member_t* memb
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Makes room for a value, which must be the first of a singular field, and of a oneof.
+// Makes room for a value, which must be the first of a singular field, and of a oneof. Where a
+// field with the value 0 is absent, another value may follow it.
 static leat_status_t put(parser_t* parser, leat_any_message_t* message,
                          const leat_type_member_t* member, leat_value_t** out_value) {
-  const leat_values_t* values = &message->fields[member - message->type->members];
+  const leat_value_t* first = message->fields[member - message->type->members].first;
+  const bool is_there =
+      first && (member->has_presence || first->item.bits || first->item.text.size);
   const bool is_taken = member->oneof >= 0 ? message->oneofs[member->oneof] != NULL
-                                           : !member->field.is_repeated && values->first;
+                                           : !member->field.is_repeated && is_there;
   if (is_taken) {
     return FAIL(parser, parser->scanner.next,
                 "field %.*s must be given once, and no other one of its oneof",
