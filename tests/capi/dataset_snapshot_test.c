@@ -183,8 +183,8 @@ static void test_metadata_that_are_none_are_told(void** state) {
   EXPECT_ALL(SNAPSHOT("0", "5"), 0, 1, 2, 3, 4);
   scratch_write_file("snapshots/77/snapshot.metadata", "\x12\xff", 2);
   expect_failure(SNAPSHOT("0", "5"), TF_INVALID_ARGUMENT, "");
-  scratch_write_file("snapshots/77/snapshot.metadata", "\x12\x04none \x01\xc0>\x01", 11);
-  expect_failure(SNAPSHOT("0", "5"), TF_UNIMPLEMENTED, "has version 1");
+  scratch_write_file("snapshots/77/snapshot.metadata", "\x12\x04none \x03\xc0>\x01", 11);
+  expect_failure(SNAPSHOT("0", "5"), TF_UNIMPLEMENTED, "has version 3");
 }
 
 // A shard of |count| chunks, of which each is a copy of the one that was written.

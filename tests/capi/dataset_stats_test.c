@@ -64,6 +64,14 @@ static void expect_summary(functions_t* f, const char* name, const char* wanted)
   free(text);
 }
 
+// The Summary of the aggregator "a" has |part|.
+static void expect_part(functions_t* f, const char* part) {
+  char* text = summary_text(f, "summary");
+  if (!strstr(text, part)) print_error("%s\nlacks\n%s\n", text, part);
+  assert_non_null(strstr(text, part));
+  free(text);
+}
+
 // What TensorFlow writes for |n| elements of eight bytes.
 #define EIGHTS(tag, n, sum, squares)                                                        \
   "value {\n  tag: \"" tag "\"\n  histo {\n    min: 8\n    max: 8\n    num: " n             \
@@ -134,11 +142,103 @@ static void test_work_ahead_inherits(void** state) {
           NODE("ahead", "PrefetchDataset", IN("bytes") IN("five"), ELEMENT)
               SET("set", "ahead", "a", "none") ITERATOR("set") SUMMARY("summary", "a"));
   read_all(&f, 5);
-  expect_summary(&f, "summary", EIGHTS("by", "5", "40", "320"));
+  expect_part(&f, EIGHTS("by", "5", "40", "320"));
   functions_close(&f);
 }
 
 // A string is 24 bytes and its own: 24 + 2 and 24 + 100, each alone in its bucket.
+// ---- What datasets tell of themselves -----------------------------------------------------------
+
+#define SCALAR_TOLD(tag, value) "value {\n  tag: \"" tag "\"\n  simple_value: " value "\n}\n"
+#define HISTOGRAM(tag, min, max, n, sum)                                         \
+  "value {\n  tag: \"" tag "\"\n  histo {\n    min: " min "\n    max: " max     \
+  "\n    num: " n "\n    sum: " sum "\n"
+
+// The number in a name is that of the dataset's node in a graph of all. There the three constants
+// of a range, the range and a size stand before the first prefetch, and the same again before the
+// second one.
+static void test_a_buffer_is_told_of(void** state) {
+  functions_t f = functions_open(
+      NUMBERS AGGREGATOR("a") NODE("ahead", "PrefetchDataset", IN("range") IN("one"), ELEMENT)
+          NODE("ahead2", "PrefetchDataset", IN("range") IN("five"), ELEMENT)
+              NODE("both", "ConcatenateDataset", IN("ahead") IN("ahead2"), ELEMENT)
+                  SET("set", "both", "a", "prefix") ITERATOR("set") SUMMARY("summary", "a"));
+  read_all(&f, 10);
+  expect_part(&f, SCALAR_TOLD("T::PrefetchDataset/_5::buffer_size", "1"));
+  expect_part(&f, SCALAR_TOLD("T::PrefetchDataset/_5::buffer_capacity", "1"));
+  expect_part(&f, HISTOGRAM("T::PrefetchDataset/_5::buffer_utilization", "1", "1", "5", "5"));
+  expect_part(&f, SCALAR_TOLD("T::PrefetchDataset/_11::buffer_size", "1"));
+  expect_part(&f, SCALAR_TOLD("T::PrefetchDataset/_11::buffer_capacity", "5"));
+  expect_part(&f, "tag: \"T::PrefetchDataset/_11::buffer_utilization\"");
+  functions_close(&f);
+}
+
+// When the last element is taken no call goes on. A dataset that a function made has no number.
+static void test_calls_are_told_of(void** state) {
+  functions_t f = functions_open(
+      LIBRARY FUNCTION("Same", ARG("a", "INT64") OUT("r", "INT64"), RET("r", "a"))
+          FUNCTION("Maps", ARG("a", "INT64") OUT("r", "VARIANT"),
+                   DEF("zero", "Const", , INT64("0")) DEF("one", "Const", , INT64("1"))
+                       DEF("two", "Const", , INT32("2"))
+                           DEF("range", "RangeDataset",
+                               IN("zero:output:0") IN("one:output:0") IN("one:output:0"), ELEMENT)
+                               DEF("m", "ParallelMapDataset",
+                                   IN("range:handle:0") IN("two:output:0"),
+                                   ELEMENT NO_ARGUMENTS FUNC("f", "Same"))
+                                   RET("r", "m:handle:0")) END NUMBERS AGGREGATOR("a")
+          NODE("map", "ParallelMapDatasetV2", IN("range") IN("five"),
+               ELEMENT NO_ARGUMENTS FUNC("f", "Same"))
+              NODE("flat", "FlatMapDataset", IN("map"), ELEMENT NO_ARGUMENTS FUNC("f", "Maps"))
+                  SET("set", "flat", "a", "none") ITERATOR("set") SUMMARY("summary", "a"));
+  read_all(&f, 5);
+  expect_summary(&f, "summary",
+                 SCALAR_TOLD("ParallelMapDatasetV2/_5::thread_utilization", "0")
+                     SCALAR_TOLD("ParallelMapDataset::thread_utilization", "0"));
+  functions_close(&f);
+}
+
+// {a: [5], b: [1, 2, 3], z: [1]} and {a: [9]} as Examples.
+#define FIRST_EXAMPLE \
+  "\\012\\046\\012\\012\\012\\001\\141\\022\\005\\032\\003\\012\\001\\005" \
+  "\\012\\014\\012\\001\\142\\022\\007\\032\\005\\012\\003\\001\\002\\003" \
+  "\\012\\012\\012\\001\\172\\022\\005\\032\\003\\012\\001\\001"
+#define SECOND_EXAMPLE \
+  "\\012\\014\\012\\012\\012\\001\\141\\022\\005\\032\\003\\012\\001\\011"
+#define LIST(key, items) " attr { key: '" key "' value { list { " items " } } }"
+#define MESSAGES                                                                               \
+  NODE("messages", "Const", ,                                                                  \
+       TYPE("dtype", "STRING") " attr { key: 'value' value { tensor { dtype: DT_STRING "       \
+       "tensor_shape { dim { size: 1 } dim { size: 2 } } string_val: ['" FIRST_EXAMPLE "', '"  \
+       SECOND_EXAMPLE "'] } } }")                                                              \
+  NODE("texts", "TensorSliceDataset", IN("messages"),                                          \
+       LIST("Toutput_types", "type: DT_STRING") LIST("output_shapes", "shape { dim { size: 2 } }"))
+#define VARIANT_ELEMENT \
+  LIST("output_types", "type: DT_VARIANT") LIST("output_shapes", "shape { unknown_rank: true }")
+#define PARSED                                                                                  \
+  NODE("parsed", "ParseExampleDatasetV2", IN("texts") IN("one"),                                \
+       VARIANT_ELEMENT LIST("sparse_keys", "s: 'b'") LIST("sparse_types", "type: DT_INT64")     \
+       LIST("dense_keys", "") LIST("Tdense", "") LIST("dense_shapes", ""))
+
+// Features count whether they are wanted or not, and values where they are.
+static void test_examples_are_told_of(void** state) {
+  functions_t f = functions_open(
+      NUMBERS MESSAGES PARSED AGGREGATOR("a")
+          NODE("set", "SetStatsAggregatorDataset",
+               IN("parsed") IN("a") IN("none") IN("none"), VARIANT_ELEMENT)
+              NODE("it", "IteratorV2", , VARIANT_ELEMENT NAMES)
+                  NODE("make", "MakeIterator", IN("set") IN("it"), )
+                      NODE("next", "IteratorGetNext", IN("it"), VARIANT_ELEMENT)
+                          SUMMARY("summary", "a"));
+  functions_target(&f, "make");
+  functions_target(&f, "next");
+  expect_part(&f, HISTOGRAM("ParseExampleDatasetV2/_3::features_count", "1", "3", "2", "4"));
+  // A minimum of zero is not written.
+  expect_part(&f, "ParseExampleDatasetV2/_3::feature_values_count\"\n  histo {\n    max: 3\n    "
+                  "num: 2\n    sum: 3\n");
+  expect_part(&f, SCALAR_TOLD("ParseExampleDatasetV2/_3::thread_utilization", "0"));
+  functions_close(&f);
+}
+
 static void test_strings_count_with_their_bytes(void** state) {
   char rows[300];
   char hundred[101] = {0};
@@ -210,8 +310,10 @@ static void test_a_latency_covers_the_wait(void** state) {
   TF_DeleteTensor(functions_run(&f, "next", 0, NULL, NULL));
   assert_int_equal(functions_try(&f, "next", NULL, 0), TF_OUT_OF_RANGE);
   char* text = summary_text(&f, "summary");
-  assert_true(number_behind(text, "num: ") == 1);  // the end is no element
-  assert_true(number_behind(text, "min: ") >= 49000);
+  const char* latency = strstr(text, "tag: \"by\"");
+  assert_non_null(latency);
+  assert_true(number_behind(latency, "num: ") == 1);  // the end is no element
+  assert_true(number_behind(latency, "min: ") >= 49000);
   free(text);
   functions_close(&f);
 }
@@ -300,6 +402,9 @@ int main(void) {
       cmocka_unit_test(test_two_handles_are_two_aggregators),
       cmocka_unit_test(test_datasets_of_functions_inherit),
       cmocka_unit_test(test_work_ahead_inherits),
+      cmocka_unit_test(test_a_buffer_is_told_of),
+      cmocka_unit_test(test_calls_are_told_of),
+      cmocka_unit_test(test_examples_are_told_of),
       cmocka_unit_test(test_strings_count_with_their_bytes),
       cmocka_unit_test(test_a_latency_covers_the_wait),
       cmocka_unit_test(test_the_second_version_writes_events),

@@ -14,6 +14,10 @@
   TYPES("output_types", "DT_INT64") \
   " attr { key: 'output_shapes' value { list { shape { dim { size: -1 } } } } }"
 
+#define PAIR                                    \
+  TYPES("output_types", "DT_INT64, DT_INT64") \
+  " attr { key: 'output_shapes' value { list { shape {} shape {} } } }"
+
 #define NUMBERS                       \
   NODE("zero", "Const", , INT64("0")) \
   NODE("one", "Const", , INT64("1"))  \
@@ -116,6 +120,33 @@ static void test_a_one_shot_iterator_makes_its_dataset(void** state) {
            DEF("zero", "Const", , INT64("0")) DEF("one", "Const", , INT64("1"))             \
                DEF("range", "RangeDataset", IN("zero:output:0") IN("a") IN("one:output:0"), \
                    ELEMENT) RET("r", "range:handle:0"))
+
+// Each Zip of this chain reads the one below it twice, and a function takes one of its components,
+// so that what is asked of both inputs is asked 2^60 times of the range.
+static void test_the_elements_of_nested_zips_are_counted_once(void** state) {
+  static char text[64 << 10];
+  const char* below = "range";
+  char names[2][8];
+  int size = snprintf(text, sizeof text, "%s",
+                      LIBRARY FUNCTION("First", ARG("a", "INT64") ARG("b", "INT64")
+                                       OUT("r", "INT64"), RET("r", "a")) END NUMBERS RANGE);
+  for (int i = 0; i < 60; ++i) {
+    snprintf(names[i % 2], sizeof names[0], "m%d", i);
+    size += snprintf(text + size, sizeof text - (size_t)size,
+                     "node { name: 'z%d' op: 'ZipDataset' input: '%s' input: '%s'" PAIR
+                     " attr { key: 'N' value { i: 2 } } }"
+                     "node { name: '%s' op: 'MapDataset' input: 'z%d'" ELEMENT NO_ARGUMENTS
+                     " attr { key: 'preserve_cardinality' value { b: true } }"
+                         FUNC("f", "First") " }",
+                     i, below, below, names[i % 2], i);
+    below = names[i % 2];
+  }
+  snprintf(text + size, sizeof text - (size_t)size, "%s",
+           NODE("count", "DatasetCardinality", IN("m59"), ));
+  functions_t f = functions_open(text);
+  assert_int_equal(value_of(functions_run(&f, "count", 0, NULL, NULL)), 10);
+  functions_close(&f);
+}
 
 static void test_functions_choose_and_make(void** state) {
   functions_t f =
@@ -352,6 +383,7 @@ int main(void) {
       cmocka_unit_test(test_an_iterator_goes_on_where_it_was),
       cmocka_unit_test(test_elements_must_be_what_the_iterator_says),
       cmocka_unit_test(test_a_one_shot_iterator_makes_its_dataset),
+      cmocka_unit_test(test_the_elements_of_nested_zips_are_counted_once),
       cmocka_unit_test(test_functions_choose_and_make),
       cmocka_unit_test(test_a_parallel_filter_needs_a_call),
       cmocka_unit_test(test_a_reduction_reads_to_the_end),

@@ -1,8 +1,9 @@
-"""Elements that one library has written and the other must read: snapshots, saved datasets, and
-elements that were compressed into a message."""
+"""Elements that one library has written and the other must read: snapshots of both versions, saved
+datasets, and elements that were compressed into a message."""
+import os
 import tempfile
 
-from dataset_kit import (NUMBER, defun, elements, in_leat, in_tensorflow, numbers, raw, tf)
+from dataset_kit import (NUMBER, compare, defun, elements, in_leat, in_tensorflow, numbers, raw, tf)
 import numpy as np
 
 from outcome import report
@@ -30,6 +31,26 @@ def snapshot(dataset, folder, compression):
                                                     f=itself, **PAIR), tf.variant),
       shard_func=defun('Shard', lambda x, text: x % 2, tf.int64, tf.string), **PAIR)
   return digests(shards)
+
+
+def first_snapshot(dataset, folder, compression):
+  """A snapshot of the first version in files of a few elements each, under a name."""
+  return digests(raw.SnapshotDataset(input_dataset=dataset, path=folder, compression=compression,
+                                     shard_size_bytes=100, snapshot_name='leat', **PAIR))
+
+
+def first_snapshot_in_turn(runs, compression, count, size):
+  """The first of `runs` writes, the second must read that, although its dataset has no elements."""
+  with tempfile.TemporaryDirectory(prefix='leat-snapshot') as folder:
+    results = []
+    for run, elements_of in zip(runs, (count, 0)):
+      graph = tf.Graph()
+      with graph.as_default():
+        fetch = first_snapshot(described(elements_of, size), folder, compression)
+      results.append(run(graph, fetch.name))
+  written, read = results
+  return '' if len(read) == count and np.array_equal(read, written) else '%s, must be %s' % (
+      read, written)
 
 
 def digests(dataset):
@@ -107,6 +128,26 @@ def snapshot_in_turn(runs, compression, count, size):
   return '' if np.array_equal(read, wanted) else '%s, must be %s' % (read, wanted)
 
 
+def chunks_listed(names, files):
+  """The files of a snapshot of several processes: how many, and their names in order."""
+  with tempfile.TemporaryDirectory(prefix='leat-chunks') as folder:
+    os.mkdir(os.path.join(folder, 'chunks'))
+    for name in ['chunks/' + name for name in names]:
+      open(os.path.join(folder, name), 'w').close()
+    for name, text in files.items():
+      with open(os.path.join(folder, name), 'w') as file:
+        file.write(text)
+
+    def listed():
+      spec = dict(output_types=[tf.string], output_shapes=[[]])
+      chunks = raw.ListSnapshotChunksDataset(snapshot_path=folder, **spec)
+      batch = raw.BatchDataset(input_dataset=chunks, batch_size=64, output_types=[tf.string],
+                               output_shapes=[[None]])
+      return [raw.DatasetCardinality(input_dataset=chunks), raw.DatasetToSingleElement(
+          dataset=batch, output_types=[tf.string], output_shapes=[[None]])[0]]
+    return compare(listed)
+
+
 for kind in '', 'GZIP', 'SNAPPY':
   for length in 40, 100000:
     for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
@@ -115,8 +156,16 @@ for kind in '', 'GZIP', 'SNAPPY':
              snapshot_in_turn, runs, kind, 7, length)
       report('datasets saved %s of %d bytes by %s' % (kind or 'plain', length, names),
              save_in_turn, runs, kind, 7, length)
+      report('datasets first snapshot %s of %d bytes by %s' % (kind or 'plain', length, names),
+             first_snapshot_in_turn, runs, kind, 7, length)
 for length in 6, 100000:
   for names, runs in (('Leat, read by TensorFlow', (in_leat, in_tensorflow)),
                       ('TensorFlow, read by Leat', (in_tensorflow, in_leat))):
     report('datasets element of %d numbers compressed by %s' % (length, names),
            compressed_in_turn, runs, length)
+SIX = ['chunk_1_0_5', 'chunk_0_10_5', 'chunk_0_2_5', 'chunk_10_0_1', 'other', 'chunk_2_0_1']
+for title, names, files in (('of a snapshot', SIX, {'DONE': ''}),
+                            ('of none', [], {'DONE': ''}),
+                            ('of a failed snapshot', SIX, {'ERROR': 'code: DATA_LOSS'}),
+                            ('of a snapshot that failed badly', SIX, {'ERROR': 'bad'})):
+  report('datasets files ' + title, chunks_listed, names, files)

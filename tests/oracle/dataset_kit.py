@@ -82,3 +82,16 @@ def in_leat(graph, name):
     return session.run([name])[0]
   finally:
     session.close()
+
+
+def examples():
+  """Two elements of two Examples each; the features differ in length, and some are not there."""
+  def encode(**features):
+    example = tf.train.Example()
+    for name, values in features.items():
+      kind = 'bytes_list' if isinstance(values[0], bytes) else (
+          'float_list' if isinstance(values[0], float) else 'int64_list')
+      getattr(example.features.feature[name], kind).value.extend(values)
+    return example.SerializeToString()
+  return np.array([[encode(a=[5, 7], t=[b'x', b'']), encode(a=[9], f=[.5])],
+                   [encode(t=[b'yz']), encode(a=[1, 2, 3], f=[1.5, 2.5], t=[b'w'])]], object)

@@ -1,11 +1,10 @@
 """Datasets that few programs use, in both libraries: ragged features of Examples, the datasets that
-choose the fastest of several ways, the statistics of datasets, sparse batches, options, elements by
-index and in a global random order, and tables that a dataset fills. Each case is a graph, built by
-TensorFlow and run by both; the values, or the codes of the errors, must be the same."""
-import os
-import tempfile
+choose the fastest of several ways, sparse batches, options, elements by index, by two indices and
+in a global random order, and tables that a dataset fills. Each case is a graph, built by TensorFlow
+and run by both; the values, or the codes of the errors, must be the same."""
+import functools
 
-from dataset_kit import LEAT, NUMBER, capi, compare, elements, function, numbers, raw, tf
+from dataset_kit import NUMBER, compare, defun, elements, examples, function, numbers, raw, tf
 import numpy as np
 from tensorflow.core.framework import dataset_options_pb2 as options_pb
 
@@ -392,114 +391,59 @@ def a_table_of_nothing():
   return table_of([], [])
 
 
-# ---- Statistics ----------------------------------------------------------------------------------
-def strings():
-  rows = np.array([[b'ab', b''], [b'x' * 100, b'yy'], [b'z', b'z']], object)
-  spec = dict(output_types=[tf.string], output_shapes=[[2]])
-  return raw.TensorSliceDataset(components=[rows], output_shapes=[[2]]), spec
+# ---- Elements by two indices ---------------------------------------------------------------------
+def flat(index, split=lambda x: tf.fill([2], x * 10) + tf.constant([0, 1], tf.int64), count=3,
+         cardinality=-2, **more):
+  made = raw.IndexFlatMapDataset(
+      input_dataset=numbers(0, count), map_func_other_args=[], index_map_func_other_args=[],
+      output_cardinality=cardinality, map_func=defun('SplitUp', split, tf.int64),
+      index_map_func=defun('FindIndex', index, tf.int64), **{**NUMBER, **more})
+  taken = raw.TakeDataset(input_dataset=made, count=12, **NUMBER)
+  return [elements(taken), raw.DatasetCardinality(input_dataset=made)]
 
 
-def windows():
-  spec = dict(output_types=[tf.variant], output_shapes=[[]])
-  return raw.WindowDataset(input_dataset=numbers(0, 6), size=2, shift=2, stride=1,
-                           drop_remainder=True, **spec), spec
+def in_pairs(i):
+  return i // 2, i % 2
 
 
-def pairs():
-  spec = dict(output_types=[tf.float32, tf.int32], output_shapes=[[3], []])
-  return raw.TensorSliceDataset(components=[np.ones((4, 3), 'f4'), np.arange(4, dtype='i4')],
-                                output_shapes=spec['output_shapes']), spec
+for title, arguments in {
+    'in order': dict(index=in_pairs),
+    'and their number': dict(index=in_pairs, cardinality=6),
+    'and another number': dict(index=in_pairs, cardinality=4),
+    'and an impossible number': dict(index=in_pairs, cardinality=-3),
+    'with small numbers': dict(index=lambda i: (tf.cast(i, tf.int32), tf.cast(i * 0, tf.int32))),
+    'with gaps': dict(index=lambda i: (2 * i, i % 2)),
+    'backwards': dict(index=lambda i: (2 - i, i % 2)),
+    'below the first': dict(index=lambda i: (i - 1, i * 0)),
+    'as scalars': dict(index=lambda i: (i, i * 0 + 1), split=lambda x: x),
+    'as several tensors': dict(index=lambda i: (i // 3, i % 3),
+                               split=lambda x: (x, x + 100, x + 200)),
+    'behind several tensors': dict(index=lambda i: (i // 4, i % 4),
+                                   split=lambda x: (x, x + 100, x + 200)),
+    'before the first row': dict(index=lambda i: (i, i * 0 - 1)),
+    'by one number': dict(index=lambda i: i),
+    'by three numbers': dict(index=lambda i: (i, i, i)),
+    'by fractions': dict(index=lambda i: (tf.cast(i, tf.float32), i)),
+    'of another type': dict(index=in_pairs, split=lambda x: tf.fill([2], tf.cast(x, tf.int32))),
+    'of an empty dataset': dict(index=in_pairs, count=0),
+}.items():
+  CASES['flat elements ' + title] = functools.partial(flat, **arguments)
 
 
-def nothing():
-  spec = dict(output_types=[tf.float64], output_shapes=[[0]])
-  return raw.TensorSliceDataset(components=[np.ones((2, 0))], output_shapes=[[0]]), spec
+def shuffled_flat(cardinality):
+  made = raw.IndexFlatMapDataset(
+      input_dataset=numbers(0, 3), map_func_other_args=[], index_map_func_other_args=[],
+      output_cardinality=cardinality, map_func=defun(
+          'SplitUp', lambda x: tf.fill([2], x * 10) + tf.constant([0, 1], tf.int64), tf.int64),
+      index_map_func=defun('FindIndex', in_pairs, tf.int64), **NUMBER)
+  return [elements(raw.GlobalShuffleDataset(
+      input_dataset=made, seed=1, seed2=2, seed_generator=raw.DummySeedGenerator(),
+      reshuffle_each_iteration=True, **NUMBER))]
 
 
-def statistics(make, version, tags, op=None):
-  """The names of: what sets up, what makes all elements, the Summary. The aggregators are set one
-  above the other, the first of them nearest."""
-  names = dict(container='', shared_name='')
-  dataset, spec = make()
-  dataset = (op or raw.BytesProducedStatsDataset)(input_dataset=dataset, tag='by', **spec)
-  handles = []
-  for tag in tags:
-    handles.append(version(**names))
-    dataset = raw.SetStatsAggregatorDataset(input_dataset=dataset, stats_aggregator=handles[-1],
-                                            tag=tag, counter_prefix='', **spec)
-  count = raw.ReduceDataset(input_dataset=dataset, initial_state=[np.int64(0)], other_arguments=[],
-                            f=counter(spec), output_types=[tf.int64], output_shapes=[[]])[0]
-  return [count.name] + [raw.StatsAggregatorSummary(iterator=h).name for h in handles], handles
-
-
-def counter(spec):
-  made = function.Defun(tf.int64, *spec['output_types'], func_name='Counted')(
-      lambda n, *element: n + 1)
-  made.add_to_graph(tf.get_default_graph())
-  return made
-
-
-def summaries(run, names):
-  """How many elements there were, and what each aggregator says, with sorted tags."""
-  count = int(run([names[0]])[0])
-  return [count] + [sorted(
-      (v.tag, v.WhichOneof('value'), str(v.histo)) for v in tf.Summary.FromString(
-          np.asarray(value, object).item()).value) for value in run(names[1:])]
-
-
-def compare_statistics(make, *arguments):
-  graph = tf.Graph()
-  with graph.as_default():
-    names, _ = statistics(make, raw.StatsAggregatorHandle, *arguments)
-  with tf.Session(graph=graph) as session:
-    want = summaries(session.run, names)
-  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
-  got = summaries(session.run, names)
-  session.close()
-  return '' if got == want else '%s, must be %s' % (got, want)
-
-
-def events(run, folder, names, targets):
-  for target in targets:
-    run([], target)
-  run([names[0]])
-  run([], targets[-1])
-  found = []
-  for path in os.listdir(folder):
-    for event in tf.train.summary_iterator(os.path.join(folder, path)):
-      found += [(event.step, v.tag, str(v.histo)) for v in event.summary.value]
-  return found, run(names[1:])
-
-
-def compare_events():
-  """The events of the second version, in files of both libraries."""
-  results = []
-  for which in ('tensorflow', 'leat'):
-    graph = tf.Graph()
-    with graph.as_default(), tempfile.TemporaryDirectory(prefix='leat-events') as folder:
-      names, (handle,) = statistics(pairs, raw.StatsAggregatorHandleV2, ['T'])
-      writer = raw.SummaryWriter(shared_name='', container='')
-      targets = [raw.CreateSummaryFileWriter(writer=writer, logdir=folder, max_queue=10,
-                                             flush_millis=100000, filename_suffix=''),
-                 raw.StatsAggregatorSetSummaryWriter(stats_aggregator=handle, summary=writer),
-                 raw.FlushSummaryWriter(writer=writer)]
-      if which == 'tensorflow':
-        with tf.Session(graph=graph) as session:
-          results.append(events(lambda fetches, *more: session.run(fetches + list(more)), folder,
-                                names, targets))
-      else:
-        session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
-        results.append(events(lambda fetches, *more: session.run(
-            fetches, targets=[t.name for t in more]), folder, names, targets))
-        session.close()
-  want, got = results
-  return '' if got == want and len(want[0]) == 4 else '%s, must be %s' % (got, want)
+for number in 6, 4, 9, -2:
+  CASES['flat elements shuffled, %d of them' % number] = functools.partial(shuffled_flat, number)
 
 
 for name, build in CASES.items():
   report('datasets ' + name, compare, build)
-for make, tags in ((strings, ['']), (windows, ['']), (pairs, ['T']), (nothing, ['']),
-                   (pairs, ['T', 'U'])):
-  report('datasets statistics of %s under %s' % (make.__name__, tags), compare_statistics, make,
-         tags)
-report('datasets statistics as events', compare_events)

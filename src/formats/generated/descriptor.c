@@ -56,14 +56,30 @@ static const leat_message_field_t descriptor_proto_fields[] = {
     {"extension", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 3,
         offsetof(leat_pb_descriptor_proto_t, extension), -1,
         &leat_pb_field_descriptor_proto_descriptor, NULL},
+    {"options", 7, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_descriptor_proto_t, options), -1, &leat_pb_message_options_descriptor,
+        NULL},
 };
 static const uint8_t descriptor_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
-        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_descriptor_proto_descriptor = {
-    "google.protobuf.DescriptorProto", sizeof(leat_pb_descriptor_proto_t), 5, 4,
+    "google.protobuf.DescriptorProto", sizeof(leat_pb_descriptor_proto_t), 6, 4,
         descriptor_proto_fields, descriptor_proto_tags, false,
+};
+
+static const leat_message_field_t message_options_fields[] = {
+    {"map_entry", 7, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_message_options_t, map_entry), -1, NULL, NULL},
+};
+static const uint8_t message_options_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_message_options_descriptor = {
+    "google.protobuf.MessageOptions", sizeof(leat_pb_message_options_t), 1, 0,
+        message_options_fields, message_options_tags, false,
 };
 
 static const leat_message_field_t field_descriptor_proto_fields[] = {
@@ -84,14 +100,17 @@ static const leat_message_field_t field_descriptor_proto_fields[] = {
     {"options", 8, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_field_descriptor_proto_t, options), -1, &leat_pb_field_options_descriptor,
         NULL},
+    {"oneof_index", 9, LEAT_FIELD_INT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_field_descriptor_proto_t, oneof_index),
+        offsetof(leat_pb_field_descriptor_proto_t, membership_case), NULL, NULL},
 };
 static const uint8_t field_descriptor_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
         4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,
-        0, 0, 0, 8,
+        0, 0, 0, 8, 0, 0, 0, 0, 0, 9,
 };
 const leat_message_descriptor_t leat_pb_field_descriptor_proto_descriptor = {
-    "google.protobuf.FieldDescriptorProto", sizeof(leat_pb_field_descriptor_proto_t), 8, 0,
+    "google.protobuf.FieldDescriptorProto", sizeof(leat_pb_field_descriptor_proto_t), 9, 0,
         field_descriptor_proto_fields, field_descriptor_proto_tags, false,
 };
 

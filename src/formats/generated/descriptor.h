@@ -9,6 +9,7 @@
 typedef struct leat_pb_file_descriptor_set_s leat_pb_file_descriptor_set_t;
 typedef struct leat_pb_file_descriptor_proto_s leat_pb_file_descriptor_proto_t;
 typedef struct leat_pb_descriptor_proto_s leat_pb_descriptor_proto_t;
+typedef struct leat_pb_message_options_s leat_pb_message_options_t;
 typedef struct leat_pb_field_descriptor_proto_s leat_pb_field_descriptor_proto_t;
 typedef struct leat_pb_field_options_s leat_pb_field_options_t;
 typedef struct leat_pb_enum_descriptor_proto_s leat_pb_enum_descriptor_proto_t;
@@ -55,8 +56,14 @@ struct leat_pb_descriptor_proto_s {
   leat_pb_descriptor_proto_list_t nested_type;
   leat_pb_enum_descriptor_proto_list_t enum_type;
   leat_pb_field_descriptor_proto_list_t extension;
+  leat_pb_message_options_t* options;
 };
 extern const leat_message_descriptor_t leat_pb_descriptor_proto_descriptor;
+
+struct leat_pb_message_options_s {
+  bool map_entry;
+};
+extern const leat_message_descriptor_t leat_pb_message_options_descriptor;
 
 struct leat_pb_field_descriptor_proto_s {
   leat_string_view_t name;
@@ -67,6 +74,8 @@ struct leat_pb_field_descriptor_proto_s {
   int32_t number;
   int32_t label;
   int32_t type;
+  int32_t oneof_index;
+  uint32_t membership_case;
 };
 extern const leat_message_descriptor_t leat_pb_field_descriptor_proto_descriptor;
 

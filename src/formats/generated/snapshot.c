@@ -3,6 +3,28 @@
 
 #include <stddef.h>
 
+static const leat_enum_value_t code_values[] = {
+    {"OK", 0},
+    {"CANCELLED", 1},
+    {"UNKNOWN", 2},
+    {"INVALID_ARGUMENT", 3},
+    {"DEADLINE_EXCEEDED", 4},
+    {"NOT_FOUND", 5},
+    {"ALREADY_EXISTS", 6},
+    {"PERMISSION_DENIED", 7},
+    {"RESOURCE_EXHAUSTED", 8},
+    {"FAILED_PRECONDITION", 9},
+    {"ABORTED", 10},
+    {"OUT_OF_RANGE", 11},
+    {"UNIMPLEMENTED", 12},
+    {"INTERNAL", 13},
+    {"UNAVAILABLE", 14},
+    {"DATA_LOSS", 15},
+    {"UNAUTHENTICATED", 16},
+};
+const leat_enum_descriptor_t leat_pb_code_descriptor = {
+    "tensorflow.data.experimental.Code", code_values, 17};
+
 static const leat_message_field_t snapshot_metadata_record_fields[] = {
     {"graph_hash", 1, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_snapshot_metadata_record_t, graph_hash), -1, NULL, NULL},
@@ -28,4 +50,59 @@ const leat_message_descriptor_t leat_pb_snapshot_metadata_record_descriptor = {
     "tensorflow.data.experimental.SnapshotMetadataRecord",
         sizeof(leat_pb_snapshot_metadata_record_t), 7, 1, snapshot_metadata_record_fields,
         snapshot_metadata_record_tags, false,
+};
+
+static const leat_message_field_t snapshot_record_fields[] = {
+    {"tensor", 1, LEAT_FIELD_BYTES, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_snapshot_record_t,
+        tensor), -1, NULL, NULL},
+};
+static const uint8_t snapshot_record_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_snapshot_record_descriptor = {
+    "tensorflow.data.experimental.SnapshotRecord", sizeof(leat_pb_snapshot_record_t), 1, 1,
+        snapshot_record_fields, snapshot_record_tags, false,
+};
+
+static const leat_message_field_t snapshot_tensor_metadata_fields[] = {
+    {"tensor_metadata", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_snapshot_tensor_metadata_t, tensor_metadata), -1,
+        &leat_pb_tensor_metadata_descriptor, NULL},
+};
+static const uint8_t snapshot_tensor_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+const leat_message_descriptor_t leat_pb_snapshot_tensor_metadata_descriptor = {
+    "tensorflow.data.experimental.SnapshotTensorMetadata",
+        sizeof(leat_pb_snapshot_tensor_metadata_t), 1, 1, snapshot_tensor_metadata_fields,
+        snapshot_tensor_metadata_tags, false,
+};
+
+static const leat_message_field_t tensor_metadata_fields[] = {
+    {"tensor_shape", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_tensor_metadata_t, tensor_shape), -1,
+        &leat_pb_tensor_shape_proto_descriptor, NULL},
+    {"tensor_size_bytes", 3, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_tensor_metadata_t, tensor_size_bytes), -1, NULL, NULL},
+};
+static const uint8_t tensor_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor = {
+    "tensorflow.data.experimental.TensorMetadata", sizeof(leat_pb_tensor_metadata_t), 2, 0,
+        tensor_metadata_fields, tensor_metadata_tags, false,
+};
+
+static const leat_message_field_t status_proto_fields[] = {
+    {"code", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_status_proto_t, code),
+        -1, NULL, &leat_pb_code_descriptor},
+    {"message", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_status_proto_t,
+        message), -1, NULL, NULL},
+};
+static const uint8_t status_proto_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_status_proto_descriptor = {
+    "tensorflow.data.experimental.StatusProto", sizeof(leat_pb_status_proto_t), 2, 0,
+        status_proto_fields, status_proto_tags, false,
 };

@@ -3,11 +3,41 @@
 #ifndef LEAT_FORMATS_GENERATED_SNAPSHOT_H_
 #define LEAT_FORMATS_GENERATED_SNAPSHOT_H_
 
+#include "formats/generated/tensor.h"
 #include "formats/generated/types.h"
 #include "formats/wire/message.h"
 
-typedef struct leat_pb_snapshot_metadata_record_s leat_pb_snapshot_metadata_record_t;
+enum leat_pb_code_e {
+  LEAT_PB_CODE_OK = 0,
+  LEAT_PB_CODE_CANCELLED = 1,
+  LEAT_PB_CODE_UNKNOWN = 2,
+  LEAT_PB_CODE_INVALID_ARGUMENT = 3,
+  LEAT_PB_CODE_DEADLINE_EXCEEDED = 4,
+  LEAT_PB_CODE_NOT_FOUND = 5,
+  LEAT_PB_CODE_ALREADY_EXISTS = 6,
+  LEAT_PB_CODE_PERMISSION_DENIED = 7,
+  LEAT_PB_CODE_RESOURCE_EXHAUSTED = 8,
+  LEAT_PB_CODE_FAILED_PRECONDITION = 9,
+  LEAT_PB_CODE_ABORTED = 10,
+  LEAT_PB_CODE_OUT_OF_RANGE = 11,
+  LEAT_PB_CODE_UNIMPLEMENTED = 12,
+  LEAT_PB_CODE_INTERNAL = 13,
+  LEAT_PB_CODE_UNAVAILABLE = 14,
+  LEAT_PB_CODE_DATA_LOSS = 15,
+  LEAT_PB_CODE_UNAUTHENTICATED = 16,
+};
+extern const leat_enum_descriptor_t leat_pb_code_descriptor;
 
+typedef struct leat_pb_snapshot_metadata_record_s leat_pb_snapshot_metadata_record_t;
+typedef struct leat_pb_snapshot_record_s leat_pb_snapshot_record_t;
+typedef struct leat_pb_snapshot_tensor_metadata_s leat_pb_snapshot_tensor_metadata_t;
+typedef struct leat_pb_tensor_metadata_s leat_pb_tensor_metadata_t;
+typedef struct leat_pb_status_proto_s leat_pb_status_proto_t;
+
+typedef struct leat_pb_tensor_metadata_list_s {
+  leat_pb_tensor_metadata_t* items;
+  size_t count;
+} leat_pb_tensor_metadata_list_t;
 
 struct leat_pb_snapshot_metadata_record_s {
   leat_string_view_t graph_hash;
@@ -19,5 +49,30 @@ struct leat_pb_snapshot_metadata_record_s {
   bool finalized;
 };
 extern const leat_message_descriptor_t leat_pb_snapshot_metadata_record_descriptor;
+
+// An element in files of version 1, and of 0.
+struct leat_pb_snapshot_record_s {
+  leat_pb_string_list_t tensor;
+};
+extern const leat_message_descriptor_t leat_pb_snapshot_record_descriptor;
+
+// What precedes a compressed element in files of version 1.
+struct leat_pb_snapshot_tensor_metadata_s {
+  leat_pb_tensor_metadata_list_t tensor_metadata;
+};
+extern const leat_message_descriptor_t leat_pb_snapshot_tensor_metadata_descriptor;
+
+struct leat_pb_tensor_metadata_s {
+  leat_pb_tensor_shape_proto_t* tensor_shape;
+  int64_t tensor_size_bytes;
+};
+extern const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor;
+
+// Why a snapshot that several processes write came to nothing, in its file ERROR.
+struct leat_pb_status_proto_s {
+  leat_string_view_t message;
+  int32_t code;
+};
+extern const leat_message_descriptor_t leat_pb_status_proto_descriptor;
 
 #endif  // LEAT_FORMATS_GENERATED_SNAPSHOT_H_

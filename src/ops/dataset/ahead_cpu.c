@@ -127,7 +127,8 @@ static leat_item_t* take_made(leat_channel_t* channel) {
     channel->first = item->next;
   }
   if (channel->last == item) channel->last = before;
-  --channel->count;
+  item->line_made = channel->made--;
+  item->line_calling = --channel->count - channel->made;
   return item;
 }
 
@@ -163,7 +164,12 @@ static leat_status_t closed(void) {
                           "Making elements of a dataset ahead ended: its session was closed");
 }
 
-static void set_made(void* data) { ((leat_item_t*)data)->is_made = true; }
+// The item is in the line.
+static void set_made(void* data) {
+  leat_item_t* item = data;
+  item->is_made = true;
+  ++item->channel->made;
+}
 
 // Lets the item be taken, by a pull that waits for it at once.
 static void publish(leat_item_t* item) {
@@ -209,8 +215,8 @@ static bool append_and_go_on(leat_channel_t* channel) {
     --channel->count;
     goes_on = channel->making != NULL;
     if (goes_on) {
-      item->is_made = true;
       append(channel, item);
+      set_made(item);
     } else {
       channel->making = item;
     }

@@ -32,6 +32,9 @@ typedef struct leat_item_s {
   leat_tensor_t* element;           // from the input
   leat_application_t application;   // the call with the element; unused without a function
   _Atomic(int64_t) calls;           // functions that this call has led to
+  // What the line was when the item was taken: the items that were made, with this one, and those
+  // whose calls went on.
+  int64_t line_made, line_calling;
 } leat_item_t;
 
 // What the elements of a channel are.
@@ -56,6 +59,7 @@ struct leat_channel_s {
   leat_item_t *first, *last;
   leat_item_t* unused;  // items to be used again
   int64_t count;        // of the line, without |making|
+  int64_t made;         // of these
   bool is_pulling;      // the pull runs, waits or is scheduled
   bool has_ended;       // the pull has ended, because the input has
 };

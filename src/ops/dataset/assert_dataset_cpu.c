@@ -48,10 +48,14 @@ static const leat_dataset_kind_t kAssertNext = {.name = "AssertNext",
                                                 .opens_input = true,
                                                 .next = pass_next};
 
+// Datasets that read one dataset twice double the ways that lead to it, and each way has other
+// datasets above. This is the limit of datasets that are met on all ways together.
+enum { MAX_WAYS = 1 << 20 };
+
 // A dataset on the way from the top, which reads the next one down as its input |input|.
 typedef struct above_s {
   const struct above_s* up;
-  const leat_dataset_t* dataset;
+  leat_dataset_t* dataset;
   int input;
 } above_t;
 
@@ -131,18 +135,23 @@ static bool has_name(const leat_dataset_t* dataset) {
   return dataset->op.size && !leat_string_view_equals(dataset->op, "OptionsDataset");
 }
 
-static leat_status_t check_below(const leat_dataset_t* dataset, const above_t* above) {
+static leat_status_t check_below(leat_dataset_t* dataset, const above_t* above, int64_t* ways) {
   if (!dataset->asserts) return leat_ok_status();
+  if (--*ways < 0) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                            "AssertNextDataset is read in more than %d ways", MAX_WAYS);
+  }
   if (dataset->kind == &kAssertNext) LEAT_RETURN_IF_ERROR(check_above(dataset, above));
   for (int i = 0; i < dataset->input_count; ++i) {
     const above_t own = {above, dataset, i};
-    LEAT_RETURN_IF_ERROR(check_below(dataset->inputs[i], has_name(dataset) ? &own : above));
+    LEAT_RETURN_IF_ERROR(check_below(dataset->inputs[i], has_name(dataset) ? &own : above, ways));
   }
   return leat_ok_status();
 }
 
-leat_status_t leat_dataset_check_assertions(const leat_dataset_t* dataset) {
-  return check_below(dataset, NULL);
+leat_status_t leat_dataset_check_assertions(leat_dataset_t* dataset) {
+  int64_t ways = MAX_WAYS;
+  return check_below(dataset, NULL, &ways);
 }
 
 // ---- What is below ------------------------------------------------------------------------------

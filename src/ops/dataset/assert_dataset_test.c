@@ -69,6 +69,18 @@ static void more_than_there_is_is_false(void** state) {
   pipeline_close(&p);
 }
 
+static void ways_from_above_are_counted(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t elements = next(&p, NULL, NULL);
+  for (int i = 0; i < 30; ++i) {
+    if (i == 10) PIPELINE_EXPECT(&p, take(&p, elements), 0, 1);
+    elements = pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(elements, elements));
+  }
+  pipeline_expect_bad_elements(&p, take(&p, elements), LEAT_DTYPE_INT64, LEAT_RESOURCE_EXHAUSTED);
+  pipeline_close(&p);
+}
+
 static leat_output_t prev(pipeline_t* p, leat_output_t input, const char* first,
                           const char* second) {
   return asserting(p, "AssertPrevDataset", input, first, second);
@@ -100,6 +112,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_above_is_stated),
       cmocka_unit_test(more_than_there_is_is_false),
+      cmocka_unit_test(ways_from_above_are_counted),
       cmocka_unit_test(what_is_below_is_stated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,7 @@ leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_
   }
   dataset->kind = kind;
   dataset->references = 1;
+  atomic_init(&dataset->cardinality, LEAT_CARDINALITY_NOT_ASKED);
   dataset->depth = 1;
   dataset->seeks = kind->seek != NULL;
   dataset->spec = spec;
@@ -121,10 +122,16 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   leat_allocator_free(leat_allocator_system(), dataset);
 }
 
-// Kinds without a |cardinality| of their own give as many elements as their first input.
-int64_t leat_dataset_cardinality(const leat_dataset_t* dataset) {
+// Kinds without a |cardinality| of their own give as many elements as their first input. A dataset
+// may stand below another one in many ways, so that each keeps its number. Two threads that work
+// out the same one come to the same number.
+int64_t leat_dataset_cardinality(leat_dataset_t* dataset) {
   while (!dataset->kind->cardinality) dataset = dataset->inputs[0];
-  return dataset->kind->cardinality(dataset);
+  int64_t count = atomic_load_explicit(&dataset->cardinality, memory_order_relaxed);
+  if (count != LEAT_CARDINALITY_NOT_ASKED) return count;
+  count = dataset->kind->cardinality(dataset);
+  atomic_store_explicit(&dataset->cardinality, count, memory_order_relaxed);
+  return count;
 }
 
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset) {
@@ -177,16 +184,25 @@ static const leat_variant_vtable_t kWrappedVariant = {
     .release = variant_release,
     .encode = variant_encode};
 
+static bool holds(const leat_tensor_t* tensor, const leat_variant_vtable_t* vtable) {
+  return tensor->dtype == LEAT_DTYPE_VARIANT && tensor->shape.rank == 0 &&
+         ((const leat_variant_t*)tensor->data)->vtable == vtable;
+}
+
 // Finds the dataset in a scalar variant of the kind |vtable|; |what| names the kind.
 static leat_status_t find_in(const leat_tensor_t* tensor, const leat_variant_vtable_t* vtable,
                              const char* what, leat_dataset_t** out_dataset) {
-  const leat_variant_t* variant = tensor->data;
-  if (tensor->dtype != LEAT_DTYPE_VARIANT || tensor->shape.rank != 0 ||
-      variant->vtable != vtable) {
+  if (!holds(tensor, vtable)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Tensor must be a %s object.", what);
   }
-  *out_dataset = variant->self;
+  *out_dataset = ((const leat_variant_t*)tensor->data)->self;
   return leat_ok_status();
+}
+
+bool leat_dataset_find(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
+  const bool is_dataset = holds(tensor, &kDatasetVariant);
+  if (is_dataset) *out_dataset = ((const leat_variant_t*)tensor->data)->self;
+  return is_dataset;
 }
 
 leat_status_t leat_dataset_of(const leat_tensor_t* tensor, leat_dataset_t** out_dataset) {
@@ -222,6 +238,7 @@ leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset, leat_tensor_t* ou
 leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
   leat_tensor_t tensor;
   dataset->op = c->kernel->op->name;
+  dataset->nodes = leat_dataset_count_nodes(c);
   dataset->node_hash = leat_dataset_node_hash(c, dataset);
   LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
   leat_kernel_set_output(c, 0, tensor);
@@ -404,6 +421,7 @@ leat_status_t leat_iterator_create(leat_dataset_t* dataset, const leat_iterator_
   iterator->depth = depth;
   iterator->order = owner ? owner->order : LEAT_ORDER_DEFAULT;
   leat_dataset_retain(dataset);
+  leat_iterator_find_name(iterator, owner);
   leat_status_t status = leat_ok_status();
   if (owner) {
     iterator->stats = owner->stats;
@@ -462,16 +480,23 @@ void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs)
   leat_allocator_free(leat_allocator_system(), inputs);
 }
 
-leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
-                                          int return_count, leat_application_t* out_application) {
+leat_status_t leat_iterator_prepare_calls_with(leat_iterator_t* iterator, int element_count,
+                                               int return_count, int first, int captured,
+                                               leat_application_t* out_application) {
   const leat_dataset_t* dataset = iterator->dataset;
-  LEAT_RETURN_IF_ERROR(leat_application_initialize(iterator->draw_counts, element_count,
-                                                   dataset->tensor_count, return_count,
-                                                   out_application));
-  for (int i = 0; i < dataset->tensor_count; ++i) {
-    out_application->arguments[element_count + i] = dataset->tensors[i];
+  LEAT_DCHECK(first >= 0 && captured >= 0 && first + captured <= dataset->tensor_count);
+  LEAT_RETURN_IF_ERROR(leat_application_initialize(iterator->draw_counts, element_count, captured,
+                                                   return_count, out_application));
+  for (int i = 0; i < captured; ++i) {
+    out_application->arguments[element_count + i] = dataset->tensors[first + i];
   }
   return leat_ok_status();
+}
+
+leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator, int element_count,
+                                          int return_count, leat_application_t* out_application) {
+  return leat_iterator_prepare_calls_with(iterator, element_count, return_count, 0,
+                                          iterator->dataset->tensor_count, out_application);
 }
 
 leat_status_t leat_iterator_open_returned(leat_iterator_t* owner, leat_application_t* application,
@@ -524,7 +549,9 @@ leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull, l
   leat_status_t status = dataset->kind->next(iterator, pull, out, out_poll);
   if (status) return not_the_end(iterator, status);
   iterator->at_end = *out_poll == LEAT_POLL_END;
-  return *out_poll == LEAT_POLL_ELEMENT ? check_types(dataset->spec, out) : leat_ok_status();
+  if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
+  ++iterator->given;
+  return check_types(dataset->spec, out);
 }
 
 // A function that fails with OUT_OF_RANGE ends the elements, as in TensorFlow, unless the dataset

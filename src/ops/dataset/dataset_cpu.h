@@ -16,6 +16,7 @@ typedef struct leat_dataset_s leat_dataset_t;
 typedef struct leat_iterator_s leat_iterator_t;
 
 enum { LEAT_CARDINALITY_INFINITE = -1, LEAT_CARDINALITY_UNKNOWN = -2 };
+#define LEAT_CARDINALITY_NOT_ASKED INT64_MIN
 // AUTOTUNE lets the library choose a number. It takes the number of processors.
 enum { LEAT_DATASET_AUTOTUNE = -1 };
 // What a node, or options, say about the order of elements that are made at the same time.
@@ -26,6 +27,11 @@ typedef enum leat_dataset_order_e {
 } leat_dataset_order_t;
 // The limit of datasets that read each other in a chain, and so of nested calls of |next|.
 #define LEAT_MAX_DATASET_DEPTH 1000
+// Datasets that read one dataset in many ways double what they hold of it at each level. These are
+// the limits of the components of an element, and of the bytes of the options.
+#define LEAT_MAX_COMPONENTS (1 << 20)
+#define LEAT_MAX_OPTIONS_BYTES (1 << 20)
+#define LEAT_MAX_DATASET_NODES (INT64_C(1) << 40)
 
 // A kind of dataset: how large its structs are and what its iterators do. Constant and static.
 typedef struct leat_dataset_kind_s {
@@ -45,7 +51,8 @@ typedef struct leat_dataset_kind_s {
                         leat_poll_t* out_poll);
   // releases what the kind added to an iterator; NULL: nothing
   void (*stop)(leat_iterator_t* self);
-  // The number of elements, or a LEAT_CARDINALITY_ value; NULL: the number of inputs[0].
+  // The number of elements, or a LEAT_CARDINALITY_ value, which is asked for once; NULL: the number
+  // of inputs[0].
   int64_t (*cardinality)(const leat_dataset_t* self);
   // Moves to element |index|, which |next| gives then, and those behind it after that. Called
   // between elements, where all inputs can seek. NULL: there is no such way.
@@ -61,6 +68,9 @@ struct leat_dataset_s {
   leat_string_view_t op;
   leat_reference_count_t references;
   int32_t depth;  // datasets in the longest chain from this one to a source
+  // The nodes of a graph of this dataset, in which each input of an op, and of those below, is a
+  // node; at most LEAT_MAX_DATASET_NODES. Set by leat_dataset_set_output.
+  int64_t nodes;
   bool asserts;  // this is an AssertNextDataset, or one of those below is
   bool seeks;    // iterators over it and over all datasets below can seek
   leat_element_spec_t* spec;
@@ -70,6 +80,8 @@ struct leat_dataset_s {
   // leat_dataset_set_output.
   uint64_t node_hash;
   _Atomic(uint64_t) hash;  // what leat_dataset_hash has found; 0: not asked yet
+  // What leat_dataset_cardinality has found; LEAT_CARDINALITY_NOT_ASKED before.
+  _Atomic(int64_t) cardinality;
   int32_t input_count;
   int32_t tensor_count;
   leat_dataset_t** inputs;
@@ -85,6 +97,11 @@ struct leat_iterator_s {
   leat_dataset_order_t order;  // what the options around the dataset say about the order
   leat_draw_counts_t* draw_counts;  // shared by all iterators of a pass; for calls of functions
   struct leat_stats_s* stats;       // where it tells its statistics (stats_cpu.h); NULL: nowhere
+  // Under which name (told_dataset_cpu.c): the dataset that a node made, and in its graph, from the
+  // outermost dataset on, the number of its first node; -1: a function has made the dataset.
+  const leat_dataset_t* named;
+  int64_t first_node;
+  int64_t given;  // elements, without those that failed
 };
 
 // ---- Datasets -----------------------------------------------------------------------------------
@@ -99,7 +116,7 @@ LEAT_MUST_USE leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind,
 void leat_dataset_retain(leat_dataset_t* dataset);
 void leat_dataset_release(leat_dataset_t* dataset);  // NULL is allowed
 // The number of elements, or a LEAT_CARDINALITY_ value, without taking any.
-int64_t leat_dataset_cardinality(const leat_dataset_t* dataset);
+int64_t leat_dataset_cardinality(leat_dataset_t* dataset);
 // The |cardinality| of kinds that cannot tell the number of their elements.
 int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 
@@ -108,13 +125,17 @@ int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 // the same in each process.
 uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
-// The part of that which the kernel of |c| knows, for leat_dataset_set_output.
+// The number of nodes of the dataset that the kernel of |c| makes.
+int64_t leat_dataset_count_nodes(const leat_kernel_context_t* c);
+// The part of that hash which the kernel of |c| knows, for leat_dataset_set_output.
 uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_dataset_t* dataset);
 
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.
 LEAT_MUST_USE leat_status_t leat_dataset_of(const leat_tensor_t* tensor,
                                             leat_dataset_t** out_dataset);
+// Whether |tensor| is a scalar variant that holds a dataset.
+bool leat_dataset_find(const leat_tensor_t* tensor, leat_dataset_t** out_dataset);
 // Makes a scalar variant that holds |dataset|, which is moved in, also on failure.
 LEAT_MUST_USE leat_status_t leat_dataset_to_tensor(leat_dataset_t* dataset,
                                                    leat_tensor_t* out_tensor);
@@ -217,6 +238,14 @@ void leat_iterator_free(leat_iterator_t* iterator);  // NULL is allowed
 // the element behind it; after END it gets END for ever.
 LEAT_MUST_USE leat_status_t leat_iterator_next(leat_iterator_t* iterator, leat_pull_t* pull,
                                                leat_tensor_t* out, leat_poll_t* out_poll);
+// Tells a statistic |what| of |iterator|, as a number of which the last one counts, or as one more
+// of a histogram. |what| is a literal.
+LEAT_MUST_USE leat_status_t leat_iterator_tell_last(leat_iterator_t* iterator, const char* what,
+                                                    double value);
+LEAT_MUST_USE leat_status_t leat_iterator_tell_each(leat_iterator_t* iterator, const char* what,
+                                                    double value);
+// Finds what the names of the statistics of a new |iterator|, which |owner| will own, are made of.
+void leat_iterator_find_name(leat_iterator_t* iterator, const leat_iterator_t* owner);
 // Moves an iterator whose dataset |seeks| to element |index|, which must be one that there is. To
 // be called between elements: not while it is PENDING.
 LEAT_MUST_USE leat_status_t leat_iterator_seek(leat_iterator_t* iterator, int64_t index);
@@ -228,8 +257,13 @@ LEAT_MUST_USE leat_status_t leat_iterator_open_input(leat_iterator_t* iterator,
 LEAT_MUST_USE leat_status_t leat_iterator_create_all(leat_iterator_t* iterator,
                                                      leat_iterator_t*** out_inputs);
 void leat_iterator_free_all(leat_iterator_t* iterator, leat_iterator_t** inputs);
-// Prepares calls of the dataset's function with an element of |element_count| components, followed
-// by the dataset's tensors.
+// Prepares calls of a function with an element of |element_count| components, followed by
+// |captured| of the dataset's tensors, from |first| on.
+LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls_with(leat_iterator_t* iterator,
+                                                             int element_count, int return_count,
+                                                             int first, int captured,
+                                                             leat_application_t* out_application);
+// The same of the dataset's function, which gets all of the dataset's tensors.
 LEAT_MUST_USE leat_status_t leat_iterator_prepare_calls(leat_iterator_t* iterator,
                                                         int element_count, int return_count,
                                                         leat_application_t* out_application);
@@ -273,7 +307,7 @@ LEAT_MUST_USE leat_status_t leat_filter_read_answer(const leat_tensor_t* answer,
 
 // assert_dataset_cpu.c. INVALID_ARGUMENT where an AssertNextDataset below |dataset|, which nobody
 // reads but its user, states something else of the datasets above it than what is there.
-LEAT_MUST_USE leat_status_t leat_dataset_check_assertions(const leat_dataset_t* dataset);
+LEAT_MUST_USE leat_status_t leat_dataset_check_assertions(leat_dataset_t* dataset);
 
 // batch_dataset_cpu.c. The size of the batches that |dataset| gives; -1 where it makes none.
 int64_t leat_batch_dataset_size(const leat_dataset_t* dataset);

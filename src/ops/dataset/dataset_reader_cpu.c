@@ -141,7 +141,7 @@ static leat_status_t at_step(leat_pull_t* pull, leat_poll_t* out_poll) {
 
 // Checks the index and moves to it, or leaves it to at_step.
 static leat_status_t find_index(const leat_kernel_context_t* c, reading_t* r) {
-  const leat_dataset_t* dataset = r->iterator->dataset;
+  leat_dataset_t* dataset = r->iterator->dataset;
   const leat_element_spec_state_t* state = leat_kernel_state(c);
   const int64_t count = leat_dataset_cardinality(dataset);
   int64_t index;

@@ -167,7 +167,7 @@ static leat_status_t compare_inputs(leat_kernel_context_t* c, fastest_t* dataset
   const leat_dataset_t* first = dataset->base.inputs[0];
   int64_t known = LEAT_CARDINALITY_UNKNOWN;
   for (int i = 0; i < dataset->base.input_count; ++i) {
-    const leat_dataset_t* input = dataset->base.inputs[i];
+    leat_dataset_t* input = dataset->base.inputs[i];
     leat_status_t status = leat_element_spec_check(dataset->base.spec, input->spec);
     if (!status) status = leat_element_spec_check_shapes(first->spec, input->spec);
     if (status) return leat_status_annotate(status, "All inputs must have the same elements");

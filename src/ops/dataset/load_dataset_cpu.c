@@ -81,8 +81,9 @@ static leat_status_t open_run(const load_state_t* state, leat_string_view_t path
                             LEAT_SV_ARG(path), (long long)metadata.num_elements);
   }
   *out_count = metadata.num_elements;
-  return leat_snapshot_open_run(state->function.spec, path, metadata.run_id,
-                                state->compression.name, out_shards);
+  const leat_snapshot_format_t format = {state->function.spec, state->compression.name,
+                                         metadata.version};
+  return leat_snapshot_open_run(&format, path, metadata.run_id, out_shards);
 }
 
 static leat_status_t make_load(leat_kernel_context_t* c, leat_dataset_t* shards, int64_t count) {

@@ -33,6 +33,14 @@ const leat_op_row_t leat_map_dataset_ops[] = {
               "force_synchronous: bool = false" LEAT_METADATA_ATTR,
      .shape = leat_shape_scalar_output,
      .doc = "A function of each element."},
+    {.name = "IndexFlatMapDataset",
+     .inputs = "input_dataset: variant; map_func_other_args: Tmap_func_args; "
+               "index_map_func_other_args: Tindex_map_func_args; output_cardinality: int64",
+     .outputs = "handle: variant",
+     .attrs = "map_func: func; index_map_func: func; Tmap_func_args: list(type) >= 0; "
+              "Tindex_map_func_args: list(type) >= 0; " LEAT_ELEMENT_ATTRS LEAT_METADATA_ATTR,
+     .shape = leat_shape_scalar_output,
+     .doc = "The rows of what a function makes of each element, found by their indices."},
     {.name = "ParallelMapDataset",
      .inputs = "input_dataset: variant; other_arguments: Targuments; num_parallel_calls: int32",
      .outputs = "handle: variant",

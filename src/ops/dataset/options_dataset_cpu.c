@@ -48,6 +48,12 @@ leat_status_t leat_dataset_add_options(leat_dataset_t* dataset, leat_string_view
   }
   leat_string_builder_append(&both, options);
   leat_status_t status = leat_status_clone(both.status);
+  if (!status && both.size > LEAT_MAX_OPTIONS_BYTES) {
+    status = leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                              "the options of a dataset and of those below have %zu bytes, must "
+                              "have at most %d",
+                              both.size, LEAT_MAX_OPTIONS_BYTES);
+  }
   if (!status) status = normalize(leat_string_builder_view(&both), &merged);
   leat_string_builder_deinitialize(&both);
   if (status) return status;

@@ -51,10 +51,27 @@ static void what_is_no_message_is_refused(void** state) {
   pipeline_close(&p);
 }
 
+// Lists are joined, so that they double where a dataset is read twice. TensorFlow has no limit.
+#define FRAMEWORK "Z\1f"
+
+static void lists_may_not_grow_for_ever(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t elements = with_options(&p, pipeline_range(&p, 0, 3), FRAMEWORK);
+  elements = pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(elements, elements));
+  EXPECT_OPTIONS(&p, elements, FRAMEWORK FRAMEWORK);
+  for (int i = 0; i < 60; ++i) {
+    elements = pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(elements, elements));
+  }
+  pipeline_expect_failure(&p, elements, LEAT_RESOURCE_EXHAUSTED);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(options_are_merged),
       cmocka_unit_test(what_is_no_message_is_refused),
+      cmocka_unit_test(lists_may_not_grow_for_ever),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,12 +61,19 @@ static leat_status_t parallel_map_start(leat_iterator_t* self) {
   return start(self, self->dataset->spec->count, false);
 }
 
+// Tells how many of the calls that may go on at once go on.
+static leat_status_t tell(leat_iterator_t* self, const leat_item_t* item) {
+  const int64_t calls = ((const parallel_map_t*)self->dataset)->calls;
+  return leat_iterator_tell_last(self, "thread_utilization",
+                                 (double)item->line_calling / (double)calls);
+}
+
 static leat_status_t parallel_map_next(leat_iterator_t* self, leat_pull_t* pull,
                                        leat_tensor_t* out, leat_poll_t* out_poll) {
   leat_item_t* item;
   LEAT_RETURN_IF_ERROR(take(self, pull, &item, out_poll));
   if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
-  leat_status_t status = leat_item_take_status(item);
+  leat_status_t status = leat_status_join(leat_item_take_status(item), tell(self, item));
   if (!status) leat_element_move(item->application.returns, out, self->dataset->spec->count);
   leat_channel_give_back(item);
   if (!status) return leat_ok_status();

@@ -120,6 +120,19 @@ static leat_status_t set_components(const parse_dataset_t* dataset, leat_feature
   return leat_element_spec_check_element(spec, out, spec->count);
 }
 
+// Tells what was counted in each message. Batches are parsed one after the other, by a step that
+// waits for each, so that no call goes on when it ends.
+static leat_status_t tell(parse_iterator_t* it, const leat_example_counts_t* counts,
+                          int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_iterator_tell_each(&it->base, "features_count",
+                                                 (double)counts[i].features));
+    LEAT_RETURN_IF_ERROR(leat_iterator_tell_each(&it->base, "feature_values_count",
+                                                 (double)counts[i].values));
+  }
+  return leat_iterator_tell_last(&it->base, "thread_utilization", 0);
+}
+
 // Parses |messages| into |out|. What the parser has allocated and was not moved out is released.
 static leat_status_t parse_messages(parse_iterator_t* it, const leat_tensor_t* messages,
                                     leat_thread_pool_t* pool, leat_tensor_t* out) {
@@ -131,7 +144,14 @@ static leat_status_t parse_messages(parse_iterator_t* it, const leat_tensor_t* m
                                 .feature_count = count,
                                 .memory = leat_buffer_source_host(),
                                 .pool = pool};
-  leat_status_t status = leat_example_parse(&parse);
+  const int64_t message_count = messages->shape.element_count;
+  leat_status_t status = leat_ok_status();
+  if (it->base.stats) {
+    status = LEAT_ALLOCATE(leat_allocator_system(), (size_t)message_count + 1, &parse.counts);
+  }
+  if (!status) status = leat_example_parse(&parse);
+  if (!status && parse.counts) status = tell(it, parse.counts, message_count);
+  leat_allocator_free(leat_allocator_system(), parse.counts);
   if (!status) {
     memset(out, 0, (size_t)count * sizeof *out);
     status = set_components(dataset, it->features, out);

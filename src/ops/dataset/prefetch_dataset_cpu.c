@@ -31,6 +31,15 @@ static void prefetch_stop(leat_iterator_t* self) {
   leat_ahead_stop(((prefetch_iterator_t*)self)->ahead);
 }
 
+// Tells how many elements had been made when the item was taken.
+static leat_status_t tell(leat_iterator_t* self, const leat_item_t* item) {
+  const double size = (double)item->line_made;
+  const double capacity = (double)((const prefetch_t*)self->dataset)->capacity;
+  LEAT_RETURN_IF_ERROR(leat_iterator_tell_each(self, "buffer_utilization", size / capacity));
+  LEAT_RETURN_IF_ERROR(leat_iterator_tell_last(self, "buffer_size", size));
+  return leat_iterator_tell_last(self, "buffer_capacity", capacity);
+}
+
 static leat_status_t prefetch_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                    leat_poll_t* out_poll) {
   leat_ahead_t* ahead = ((prefetch_iterator_t*)self)->ahead;
@@ -46,7 +55,7 @@ static leat_status_t prefetch_next(leat_iterator_t* self, leat_pull_t* pull, lea
     return leat_ok_status();
   }
   if (*out_poll == LEAT_POLL_END) return leat_ok_status();
-  leat_status_t status = leat_item_take_status(item);
+  leat_status_t status = leat_status_join(leat_item_take_status(item), tell(self, item));
   if (!status) leat_element_move(item->element, out, self->dataset->spec->count);
   leat_channel_give_back(item);
   return status;

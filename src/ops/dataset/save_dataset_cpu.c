@@ -54,7 +54,9 @@ static leat_status_t end_saving(saving_t* s, leat_status_t status) {
   status = leat_status_join(status, leat_snapshot_writer_close(&s->writer));
   if (!status) {
     const leat_snapshot_description_t description = {
-        .run = leat_string_builder_view(&s->writer.run), .count = s->writer.count,
+        .run = leat_string_builder_view(&s->writer.run),
+        .count = s->writer.count,
+        .version = LEAT_SNAPSHOT_TF_RECORDS,
         .is_final = true};
     status = leat_snapshot_write_metadata(s->writer.path, s->iterator->dataset->spec,
                                           &description);
@@ -151,7 +153,10 @@ static void saved_destroy(leat_dataset_t* self) { leat_tensor_release(&((saved_t
 
 static leat_status_t write_metadata(const saved_iterator_t* it, int64_t count, bool is_final) {
   const leat_snapshot_description_t description = {
-      .run = leat_string_builder_view(&it->writer.run), .count = count, .is_final = is_final};
+      .run = leat_string_builder_view(&it->writer.run),
+      .count = count,
+      .version = LEAT_SNAPSHOT_TF_RECORDS,
+      .is_final = is_final};
   return leat_snapshot_write_metadata(it->writer.path, it->base.dataset->spec, &description);
 }
 

@@ -424,9 +424,12 @@ static leat_status_t zip__cpu(leat_kernel_context_t* c) {
   int count = 0;
   for (int i = 0; i < leat_kernel_input_count(c); ++i) {
     LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, i), &input));
-    if (__builtin_add_overflow(count, input->spec->count, &count)) {
-      return leat_kernel_invalid(c, "elements have more components than can be counted");
+    if (input->spec->count > LEAT_MAX_COMPONENTS - count) {
+      return leat_kernel_error(c, LEAT_RESOURCE_EXHAUSTED,
+                               "elements have more than %d components, must have at most as many",
+                               LEAT_MAX_COMPONENTS);
     }
+    count += input->spec->count;
   }
   LEAT_RETURN_IF_ERROR(joined_spec(c, count, &spec));
   return set_of_inputs(c, &kZip, spec);

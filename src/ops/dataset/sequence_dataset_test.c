@@ -126,6 +126,22 @@ static void datasets_stand_on_each_other_up_to_a_limit(void** state) {
   pipeline_close(&p);
 }
 
+// A dataset that reads another one twice doubles, at each level, the ways that lead down, and a
+// Zip also the components.
+static void datasets_may_be_read_in_many_ways(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t elements = pipeline_range(&p, 0, 3), components = elements;
+  for (int i = 0; i < 60; ++i) {
+    elements = pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(elements, elements));
+    components = pipeline_dataset(&p, "ZipDataset", LEAT_INPUTS(components, components));
+  }
+  assert_true(pipeline_cardinality(&p, elements) == 3 * (INT64_C(1) << 60));
+  PIPELINE_EXPECT(&p, pipeline_counted(&p, "TakeDataset", elements, 4), 0, 1, 2, 0);
+  pipeline_expect_failure(&p, components, LEAT_RESOURCE_EXHAUSTED);
+  pipeline_close(&p);
+}
+
 // A dataset of |op| over |inputs| whose attribute "metadata" is |bytes|.
 static leat_output_t described(pipeline_t* p, const char* op, leat_outputs_t inputs,
                                leat_string_view_t bytes) {
@@ -173,6 +189,7 @@ int main(void) {
       cmocka_unit_test(only_the_first_of_like_elements_is_given),
       cmocka_unit_test(metadata_is_a_message),
       cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
+      cmocka_unit_test(datasets_may_be_read_in_many_ways),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

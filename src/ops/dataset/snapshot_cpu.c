@@ -8,8 +8,6 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 
-enum { VERSION = 2 };  // TensorFlow's number for elements as TFRecords
-
 static void append_path(leat_string_builder_t* out, leat_string_view_t path) {
   leat_string_builder_initialize(leat_allocator_system(), out);
   leat_string_builder_print(out, "%.*s/snapshot.metadata", LEAT_SV_ARG(path));
@@ -23,7 +21,7 @@ leat_status_t leat_snapshot_write_metadata(leat_string_view_t path,
   leat_pb_snapshot_metadata_record_t metadata = {.graph_hash = description->graph_hash,
                                                  .run_id = description->run,
                                                  .creation_timestamp = leat_clock_wall_ns() / 1000,
-                                                 .version = VERSION,
+                                                 .version = description->version,
                                                  .num_elements = description->count,
                                                  .finalized = description->is_final};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
@@ -75,10 +73,12 @@ leat_status_t leat_snapshot_read_metadata(leat_string_view_t path, leat_arena_t*
   if (status) return status;
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_snapshot_metadata_record_descriptor, bytes,
                                            arena, NULL, out_metadata));
-  if (out_metadata->version == VERSION) return leat_ok_status();
+  if (out_metadata->version >= 0 && out_metadata->version <= LEAT_SNAPSHOT_TF_RECORDS) {
+    return leat_ok_status();
+  }
   return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "the saved dataset in %.*s has version %lld, must have version %d",
-                          LEAT_SV_ARG(path), (long long)out_metadata->version, VERSION);
+                          "the saved dataset in %.*s has version %lld, must have version 0, 1 or 2",
+                          LEAT_SV_ARG(path), (long long)out_metadata->version);
 }
 
 leat_status_t leat_snapshot_compression_create(leat_kernel_creation_t* c,

@@ -5,6 +5,10 @@
 //   <path>/snapshot.metadata                       a SnapshotMetadataRecord: |run|, types, count
 //   <path>/<run>/00000000.shard/00000000.snapshot  TFRecords: a TensorProto for each component
 //
+// SnapshotDataset writes files of version 1, without shards, and reads them:
+//
+//   <path>/<run>/00000000.snapshot                 a record for each element, after its size
+//
 // Another save makes another run and then replaces the metadata, so that what is read is always one
 // whole run.
 #ifndef LEAT_OPS_DATASET_SNAPSHOT_CPU_H_
@@ -13,15 +17,30 @@
 #include "base/map.h"
 #include "base/string_builder.h"
 #include "formats/generated/snapshot.h"
-#include "formats/record/record.h"
+#include "formats/record/byte_reader.h"
 #include "ops/dataset/dataset_cpu.h"
 
 // ---- Metadata (snapshot_cpu.c) ------------------------------------------------------------------
+
+// TensorFlow's numbers for the format of the files.
+enum {
+  LEAT_SNAPSHOT_COMPRESSED_FILES = 0,    // records, in files that are compressed
+  LEAT_SNAPSHOT_COMPRESSED_RECORDS = 1,  // the same, but Snappy compresses each record by itself
+  LEAT_SNAPSHOT_TF_RECORDS = 2,
+};
+
+// How the elements of a snapshot lie in its files. All is borrowed.
+typedef struct leat_snapshot_format_s {
+  leat_element_spec_t* spec;
+  const char* compression;
+  int64_t version;
+} leat_snapshot_format_t;
 
 // What the metadata say. |graph_hash| may be empty.
 typedef struct leat_snapshot_description_s {
   leat_string_view_t run;
   leat_string_view_t graph_hash;
+  int64_t version;
   int64_t count;  // of elements, or a LEAT_CARDINALITY_ value; 0 where it is not told
   bool is_final;
 } leat_snapshot_description_t;
@@ -49,21 +68,39 @@ LEAT_MUST_USE leat_status_t leat_snapshot_compression_create(
 // Makes the dataset of the elements in the shard |directory|, the first |skipped| left out. Its
 // iterators answer NOT_FOUND where no file is there, DATA_LOSS where a file is damaged or one
 // between others is missing, and INVALID_ARGUMENT where an element is not as |spec| says.
-LEAT_MUST_USE leat_status_t leat_snapshot_shard_create(leat_element_spec_t* spec,
+LEAT_MUST_USE leat_status_t leat_snapshot_shard_create(const leat_snapshot_format_t* format,
                                                        leat_string_view_t directory,
-                                                       const char* compression, int64_t skipped,
+                                                       int64_t skipped,
                                                        leat_dataset_t** out_dataset);
 // The same of one file.
-LEAT_MUST_USE leat_status_t leat_snapshot_chunk_create(leat_element_spec_t* spec,
+LEAT_MUST_USE leat_status_t leat_snapshot_chunk_create(const leat_snapshot_format_t* format,
                                                        leat_string_view_t path,
-                                                       const char* compression,
                                                        leat_dataset_t** out_dataset);
+// The same of a directory whose files are read in a random order, which follows from |seed|.
+LEAT_MUST_USE leat_status_t leat_snapshot_shuffled_create(const leat_snapshot_format_t* format,
+                                                          leat_string_view_t directory,
+                                                          uint64_t seed,
+                                                          leat_dataset_t** out_dataset);
 // Makes a dataset of the shards' datasets, each in a variant, of the run |run| in the directory
 // |path|, in the order of their names. NOT_FOUND where there is no such run.
-LEAT_MUST_USE leat_status_t leat_snapshot_open_run(leat_element_spec_t* spec,
+LEAT_MUST_USE leat_status_t leat_snapshot_open_run(const leat_snapshot_format_t* format,
                                                    leat_string_view_t path, leat_string_view_t run,
-                                                   const char* compression,
                                                    leat_dataset_t** out_shards);
+
+// ---- Records of versions 0 and 1 (snapshot_record_cpu.c) ----------------------------------------
+
+// Whether Snappy compresses each record of such files by itself.
+bool leat_snapshot_packs_records(const leat_snapshot_format_t* format);
+// Appends the |count| components of an element, as records of version 1, to |out|. |*text| is a
+// scalar string of the caller, whose value is replaced.
+LEAT_MUST_USE leat_status_t leat_snapshot_record_append(bool packs, const leat_tensor_t* element,
+                                                        int count, leat_tensor_t* text,
+                                                        leat_string_builder_t* out);
+// Reads the next element, whose components must be as many as |spec| has. OUT_OF_RANGE at the end
+// of the file, also inside an element; DATA_LOSS or INVALID_ARGUMENT for bytes that are none.
+LEAT_MUST_USE leat_status_t leat_snapshot_record_read(bool packs, const leat_element_spec_t* spec,
+                                                      leat_byte_reader_t* bytes,
+                                                      leat_tensor_t* out);
 
 // ---- Writing (snapshot_writer_cpu.c) ------------------------------------------------------------
 
@@ -99,6 +136,9 @@ LEAT_MUST_USE leat_status_t leat_snapshot_writer_add(leat_snapshot_writer_t* wri
 LEAT_MUST_USE leat_status_t leat_snapshot_writer_close(leat_snapshot_writer_t* writer);
 // Frees what the writer holds. The files must be closed. Accepts a zeroed writer.
 void leat_snapshot_writer_deinitialize(leat_snapshot_writer_t* writer);
+// Opens the file |path| for elements, of which |compression| says how all bytes are compressed.
+LEAT_MUST_USE leat_status_t leat_snapshot_open_file(const char* path, const char* compression,
+                                                    leat_file_t** out_file);
 // Takes what a function returned that says to which shard an element goes: a scalar int64.
 LEAT_MUST_USE leat_status_t leat_snapshot_take_shard(leat_application_t* call, leat_pull_t* pull,
                                                      uint64_t* out_shard);

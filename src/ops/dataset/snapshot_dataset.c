@@ -12,6 +12,17 @@ static leat_status_t snapshot_shape(leat_inference_t* c) {
 }
 
 const leat_op_row_t leat_snapshot_dataset_ops[] = {
+    {.name = "SnapshotDataset",
+     .inputs = "input_dataset: variant; path: string",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS
+     "; compression: string = ''; reader_path_prefix: string = ''; writer_path_prefix: string = "
+     "''; shard_size_bytes: int = 10737418240; pending_snapshot_expiry_seconds: int = 86400; "
+     "num_reader_threads: int = 1; reader_buffer_size: int = 1; num_writer_threads: int = 1; "
+     "writer_buffer_size: int = 1; shuffle_on_read: bool = false; seed: int = 0; seed2: int = 0; "
+     "mode: string = 'auto'; snapshot_name: string = ''",
+     .shape = leat_shape_of_scalars,
+     .doc = "The elements, written to files or read from them, as a mode says."},
     {.name = "SnapshotDatasetV2",
      .inputs = "input_dataset: variant; path: string; reader_func_other_args: Treader_func_args; "
                "shard_func_other_args: Tshard_func_args",
@@ -34,6 +45,13 @@ const leat_op_row_t leat_snapshot_dataset_ops[] = {
      .attrs = LEAT_ELEMENT_ATTRS "; N: int",
      .shape = leat_shape_scalar_output,
      .doc = "The inputs, which are datasets, as elements."},
+    {.name = "ListSnapshotChunksDataset",
+     .inputs = "snapshot_path: string",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_scalars,
+     .doc = "The paths of the files of a snapshot, while it is written."},
     {.name = "SnapshotChunkDataset",
      .inputs = "chunk_file: string",
      .outputs = "handle: variant",

@@ -46,23 +46,14 @@ static leat_string_view_t path_of(const snapshot_iterator_t* it) {
   return leat_tensor_string_at(&snapshot_of(it)->path, 0);
 }
 
-static leat_status_t prepare_call(leat_iterator_t* self, int element_count, int first, int count,
-                                  leat_application_t* out_call) {
-  LEAT_RETURN_IF_ERROR(
-      leat_application_initialize(self->draw_counts, element_count, count, 1, out_call));
-  for (int i = 0; i < count; ++i) {
-    out_call->arguments[element_count + i] = self->dataset->tensors[first + i];
-  }
-  return leat_ok_status();
-}
-
 static leat_status_t snapshot_start(leat_iterator_t* self) {
   snapshot_iterator_t* it = (snapshot_iterator_t*)self;
   const snapshot_t* snapshot = snapshot_of(it);
   const int captured = snapshot->reader_captured;
-  LEAT_RETURN_IF_ERROR(prepare_call(self, 1, 0, captured, &it->reader));
-  return prepare_call(self, self->dataset->spec->count, captured,
-                      self->dataset->tensor_count - captured, &it->sharder);
+  LEAT_RETURN_IF_ERROR(
+      leat_iterator_prepare_calls_with(self, 1, 1, 0, captured, &it->reader));
+  return leat_iterator_prepare_calls_with(self, self->dataset->spec->count, 1, captured,
+                                          self->dataset->tensor_count - captured, &it->sharder);
 }
 
 static void snapshot_stop(leat_iterator_t* self) {
@@ -83,6 +74,7 @@ static leat_status_t write_metadata(const snapshot_iterator_t* it, bool is_final
   const leat_snapshot_description_t description = {
       .run = leat_string_builder_view(&it->writer.run),
       .graph_hash = leat_string_view_from(hash),
+      .version = LEAT_SNAPSHOT_TF_RECORDS,
       .is_final = is_final};
   return leat_snapshot_write_metadata(path_of(it), it->base.dataset->spec, &description);
 }
@@ -172,8 +164,9 @@ static leat_status_t decide(snapshot_iterator_t* it) {
     status = leat_ok_status();
   }
   if (!status && is_final) {
-    status = leat_snapshot_open_run(it->base.dataset->spec, path_of(it), metadata.run_id,
-                                    snapshot_of(it)->compression.name, &it->shards);
+    const leat_snapshot_format_t format = {it->base.dataset->spec,
+                                           snapshot_of(it)->compression.name, metadata.version};
+    status = leat_snapshot_open_run(&format, path_of(it), metadata.run_id, &it->shards);
     if (!status) it->mode = MODE_READ;
   } else if (!status) {
     status = begin_writing(it);
@@ -288,10 +281,16 @@ static leat_status_t snapshot__cpu(leat_kernel_context_t* c) {
 typedef struct reader_node_s {
   leat_element_spec_t* spec;
   leat_snapshot_compression_t compression;
+  int64_t version;
 } reader_node_t;
+
+static leat_snapshot_format_t format_of(const reader_node_t* node) {
+  return (leat_snapshot_format_t){node->spec, node->compression.name, node->version};
+}
 
 static leat_status_t chunk_create(leat_kernel_creation_t* c, void* state) {
   reader_node_t* node = state;
+  node->version = LEAT_SNAPSHOT_TF_RECORDS;
   LEAT_RETURN_IF_ERROR(leat_snapshot_compression_create(c, &node->compression));
   return leat_element_spec_of_attrs(c, "output_types", &node->spec);
 }
@@ -300,10 +299,11 @@ static leat_status_t reader_create(leat_kernel_creation_t* c, void* state) {
   int64_t version;
   LEAT_RETURN_IF_ERROR(chunk_create(c, state));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "version", &version));
-  if (version == 2) return leat_ok_status();
+  ((reader_node_t*)state)->version = version;
+  if (version >= 0 && version <= LEAT_SNAPSHOT_TF_RECORDS) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,
                           "Kernel creation failed for node '%.*s' (%s): version is %lld, must be "
-                          "2",
+                          "0, 1 or 2",
                           LEAT_SV_ARG(c->kernel->node_name), c->kernel->row->op,
                           (long long)version);
 }
@@ -318,8 +318,8 @@ static leat_status_t reader__cpu(leat_kernel_context_t* c) {
   if (skipped < 0) {
     return leat_kernel_invalid(c, "start_index is %lld, must be >= 0", (long long)skipped);
   }
-  LEAT_RETURN_IF_ERROR(leat_snapshot_shard_create(node->spec, directory, node->compression.name,
-                                                  skipped, &dataset));
+  const leat_snapshot_format_t format = format_of(node);
+  LEAT_RETURN_IF_ERROR(leat_snapshot_shard_create(&format, directory, skipped, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
@@ -328,8 +328,8 @@ static leat_status_t chunk__cpu(leat_kernel_context_t* c) {
   leat_string_view_t path;
   leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 0, "chunk_file", &path));
-  LEAT_RETURN_IF_ERROR(
-      leat_snapshot_chunk_create(node->spec, path, node->compression.name, &dataset));
+  const leat_snapshot_format_t format = format_of(node);
+  LEAT_RETURN_IF_ERROR(leat_snapshot_chunk_create(&format, path, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 

@@ -28,24 +28,31 @@ leat_status_t leat_snapshot_writer_begin(leat_snapshot_writer_t* w) {
   return leat_file_make_directories(leat_file_system_default(), w->name.data);
 }
 
+leat_status_t leat_snapshot_open_file(const char* path, const char* compression,
+                                      leat_file_t** out_file) {
+  leat_compression_t kind;
+  leat_file_t* file;
+  LEAT_RETURN_IF_ERROR(leat_file_open(leat_file_system_default(), path, LEAT_FILE_WRITE,
+                                      leat_allocator_system(), &file));
+  if (!leat_compression_from_name(leat_string_view_from(compression), &kind)) {
+    LEAT_DCHECK(leat_string_view_equals(leat_string_view_from(compression), "SNAPPY"));
+    LEAT_RETURN_IF_ERROR(leat_snappy_file_create(file, leat_allocator_system(), &file));
+  } else if (kind != LEAT_COMPRESSION_NONE) {
+    LEAT_RETURN_IF_ERROR(leat_compressed_file_create(file, kind, leat_allocator_system(), &file));
+  }
+  *out_file = file;
+  return leat_ok_status();
+}
+
 static leat_status_t open_file(leat_snapshot_writer_t* w, uint64_t shard, leat_file_t** out_file) {
-  leat_compression_t compression;
-  leat_file_system_t* fs = leat_file_system_default();
   w->name.size = 0;
   leat_string_builder_print(&w->name, "%.*s/%s/%08llu.shard", LEAT_SV_ARG(w->path), w->run.data,
                             (unsigned long long)shard);
   LEAT_RETURN_IF_ERROR(leat_status_clone(w->name.status));
-  LEAT_RETURN_IF_ERROR(leat_file_make_directories(fs, w->name.data));
+  LEAT_RETURN_IF_ERROR(leat_file_make_directories(leat_file_system_default(), w->name.data));
   leat_string_builder_append(&w->name, LEAT_SV("/00000000.snapshot"));
   LEAT_RETURN_IF_ERROR(leat_status_clone(w->name.status));
-  LEAT_RETURN_IF_ERROR(
-      leat_file_open(fs, w->name.data, LEAT_FILE_WRITE, leat_allocator_system(), out_file));
-  if (!leat_compression_from_name(leat_string_view_from(w->compression), &compression)) {
-    LEAT_DCHECK(leat_string_view_equals(leat_string_view_from(w->compression), "SNAPPY"));
-    return leat_snappy_file_create(*out_file, leat_allocator_system(), out_file);
-  }
-  if (compression == LEAT_COMPRESSION_NONE) return leat_ok_status();
-  return leat_compressed_file_create(*out_file, compression, leat_allocator_system(), out_file);
+  return leat_snapshot_open_file(w->name.data, w->compression, out_file);
 }
 
 // The file of |shard|, which is made where it is new.

@@ -14,10 +14,13 @@
 #include "ops/kernel_rows.h"
 #include "ops/summary/summary_writer_cpu.h"
 
-enum { VALUE_HISTOGRAM = 5 };  // the field in Summary.Value
+enum { VALUE_SCALAR = 2, VALUE_HISTOGRAM = 5 };  // the fields in Summary.Value
 
+// A histogram of what was added, or the number that was set last.
 typedef struct tagged_s {
   leat_string_view_t tag;
+  bool is_scalar;
+  float scalar;
   leat_histogram_t histogram;
 } tagged_t;
 
@@ -43,11 +46,13 @@ static void aggregator_destroy(leat_resource_t* resource) {
 static const leat_resource_kind_t kAggregator = {.name = "StatsAggregator",
                                                  .destroy = aggregator_destroy};
 
-// The histogram of |name|, which is made where it is new. The lock is held.
-static leat_status_t find_tag(aggregator_t* aggregator, leat_string_view_t name,
+// What is kept of |name|, which is made where it is new. A tag may be a histogram and a scalar. The
+// lock is held.
+static leat_status_t find_tag(aggregator_t* aggregator, leat_string_view_t name, bool is_scalar,
                               tagged_t** out_tagged) {
   tagged_t* tagged;
   for (size_t i = 0; i < aggregator->count; ++i) {
+    if (aggregator->tags[i]->is_scalar != is_scalar) continue;
     if (!leat_string_view_equal(aggregator->tags[i]->tag, name)) continue;
     *out_tagged = aggregator->tags[i];
     return leat_ok_status();
@@ -55,7 +60,10 @@ static leat_status_t find_tag(aggregator_t* aggregator, leat_string_view_t name,
   LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), aggregator->count + 1, &aggregator->tags,
                                  &aggregator->room));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&aggregator->arena, 1, &tagged));
-  LEAT_RETURN_IF_ERROR(leat_histogram_create(&aggregator->arena, &tagged->histogram));
+  tagged->is_scalar = is_scalar;
+  if (!is_scalar) {
+    LEAT_RETURN_IF_ERROR(leat_histogram_create(&aggregator->arena, &tagged->histogram));
+  }
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&aggregator->arena, name, &tagged->tag));
   aggregator->tags[aggregator->count++] = tagged;
   *out_tagged = tagged;
@@ -69,6 +77,10 @@ static leat_status_t make_summary(tagged_t* const* tags, size_t count, leat_aren
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &values));
   for (size_t i = 0; i < count; ++i) {
     leat_pb_histogram_proto_t* histogram;
+    values[i] = (leat_pb_summary_value_t){.tag = tags[i]->tag,
+                                          .simple_value = tags[i]->scalar,
+                                          .value_case = VALUE_SCALAR};
+    if (tags[i]->is_scalar) continue;
     LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &histogram));
     LEAT_RETURN_IF_ERROR(leat_histogram_to_proto(&tags[i]->histogram, arena, histogram));
     values[i] = (leat_pb_summary_value_t){
@@ -129,18 +141,22 @@ void leat_stats_release(leat_stats_t* stats) {
   leat_allocator_free(leat_allocator_system(), stats);
 }
 
-static leat_status_t add(aggregator_t* aggregator, leat_string_view_t name, double value,
-                         int64_t step) {
+static leat_status_t tell(aggregator_t* aggregator, leat_string_view_t name, bool is_scalar,
+                          double value, int64_t step) {
   tagged_t* tagged;
-  LEAT_RETURN_IF_ERROR(find_tag(aggregator, name, &tagged));
-  leat_histogram_add(&tagged->histogram, value);
+  LEAT_RETURN_IF_ERROR(find_tag(aggregator, name, is_scalar, &tagged));
+  if (is_scalar) {
+    tagged->scalar = (float)value;
+  } else {
+    leat_histogram_add(&tagged->histogram, value);
+  }
   return aggregator->writer ? write_event(aggregator, tagged, step) : leat_ok_status();
 }
 
-leat_status_t leat_stats_add(leat_stats_t* stats, leat_string_view_t tag, double value,
-                             int64_t step) {
+// Tells |value| under the prefix and |tag|.
+static leat_status_t tell_prefixed(leat_stats_t* stats, leat_string_view_t tag, bool is_scalar,
+                                   double value, int64_t step) {
   leat_string_builder_t name;
-  if (!stats) return leat_ok_status();
   const leat_string_view_t prefix = leat_tensor_string_at(&stats->prefix, 0);
   leat_string_builder_initialize(leat_allocator_system(), &name);
   if (prefix.size) {
@@ -151,11 +167,21 @@ leat_status_t leat_stats_add(leat_stats_t* stats, leat_string_view_t tag, double
   leat_status_t status = leat_status_clone(name.status);
   if (!status) {
     leat_mutex_lock(&stats->aggregator->mutex);
-    status = add(stats->aggregator, leat_string_builder_view(&name), value, step);
+    status = tell(stats->aggregator, leat_string_builder_view(&name), is_scalar, value, step);
     leat_mutex_unlock(&stats->aggregator->mutex);
   }
   leat_string_builder_deinitialize(&name);
   return status;
+}
+
+leat_status_t leat_stats_add(leat_stats_t* stats, leat_string_view_t tag, double value,
+                             int64_t step) {
+  return stats ? tell_prefixed(stats, tag, false, value, step) : leat_ok_status();
+}
+
+leat_status_t leat_stats_set(leat_stats_t* stats, leat_string_view_t tag, double value,
+                             int64_t step) {
+  return stats ? tell_prefixed(stats, tag, true, value, step) : leat_ok_status();
 }
 
 // ---- Kernels ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Statistics of datasets: numbers that iterators tell an aggregator under a tag. The aggregator, a
-// resource, keeps a histogram for each tag. SetStatsAggregatorDataset gives its iterators, and all
-// below them, a leat_stats_t: the aggregator, and what stands before each tag.
+// resource, keeps a histogram, or a number, for each tag. SetStatsAggregatorDataset gives its
+// iterators, and all below them, a leat_stats_t: the aggregator, and what stands before each tag.
 //
 //   iterator ──▶ leat_stats_add(it->stats, "tag", value, ..) ──▶ aggregator: "prefix::tag"
 //
@@ -25,6 +25,9 @@ void leat_stats_release(leat_stats_t* stats);
 // may be written: the number of elements that the iterator has given before. NULL for |stats|:
 // nothing happens. Fails for want of memory, and where the event cannot be written.
 LEAT_MUST_USE leat_status_t leat_stats_add(leat_stats_t* stats, leat_string_view_t tag,
+                                           double value, int64_t step);
+// The same of a number, of which the aggregator keeps the last one.
+LEAT_MUST_USE leat_status_t leat_stats_set(leat_stats_t* stats, leat_string_view_t tag,
                                            double value, int64_t step);
 
 #endif  // LEAT_OPS_DATASET_STATS_CPU_H_

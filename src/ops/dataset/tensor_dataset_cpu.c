@@ -18,7 +18,7 @@ typedef struct place_s {
 static leat_status_t slice_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   place_t* place = (place_t*)self;
-  const leat_dataset_t* dataset = self->dataset;
+  leat_dataset_t* dataset = self->dataset;
   if (place->next == leat_dataset_cardinality(dataset)) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_element_rows(dataset->tensors, place->next, out, dataset->tensor_count));

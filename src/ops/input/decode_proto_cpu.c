@@ -9,18 +9,21 @@
 // value of a group is its bytes with the tags around them, as TensorFlow has it, though EncodeProto
 // writes tags around what it is given.
 //
-// Only binary messages are read: text, and "sanitize", which parses and writes a message once more
-// before it is read, would need the types of all messages inside.
+// Messages in text, and those that are to be sanitized, are written anew in binary form before that
+// (ops/input/message_value_cpu.h).
 #include <stdlib.h>
 
 #include "base/checked.h"
 #include "kernel/step_check.h"
 #include "ops/input/message_type_cpu.h"
+#include "ops/input/message_value_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct decode_s {
   leat_arena_t arena;
   leat_type_fields_t fields;
+  const leat_type_t* type;  // of messages that are written anew; NULL: they are read as they are
+  bool is_text;
 } decode_t;
 
 static leat_status_t decode_create(leat_kernel_creation_t* c, void* memory) {
@@ -48,10 +51,9 @@ static leat_status_t decode_create(leat_kernel_creation_t* c, void* memory) {
                             LEAT_SV_ARG(field->name), leat_type_field_type_name(field),
                             leat_dtype_name(dtype));
   }
-  if (!sanitizes && leat_string_view_equals(format, "binary")) return leat_ok_status();
-  return leat_make_status(LEAT_UNIMPLEMENTED, "message_format is %.*s and sanitize is %s, must be "
-                          "binary and false in this library", LEAT_SV_ARG(format),
-                          sanitizes ? "true" : "false");
+  state->is_text = leat_string_view_equals(format, "text");
+  return state->is_text || sanitizes ? leat_type_find(c, &state->arena, &state->type)
+                                     : leat_ok_status();
 }
 
 static void decode_destroy(void* memory) {
@@ -59,43 +61,6 @@ static void decode_destroy(void* memory) {
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
-
-// Reads one value of the field. NULL when the bytes end early or break a rule.
-static const uint8_t* read_item(const leat_type_field_t* field, const uint8_t* next,
-                                const uint8_t* end, leat_wire_item_t* out_item) {
-  switch (field->wire_type) {
-    case LEAT_WIRE_LENGTH: return leat_wire_read_bytes(next, end, &out_item->text);
-    case LEAT_WIRE_FIXED32:
-      if (end - next < 4) return NULL;
-      out_item->bits = leat_wire_load32(next);
-      if (field->kind == LEAT_FIELD_SFIXED32) {
-        out_item->bits = (uint64_t)(int64_t)(int32_t)out_item->bits;
-      }
-      return next + 4;
-    case LEAT_WIRE_FIXED64:
-      if (end - next < 8) return NULL;
-      out_item->bits = leat_wire_load64(next);
-      return next + 8;
-    default: break;
-  }
-  next = leat_wire_read_varint(next, end, &out_item->bits);
-  if (!next) return NULL;
-  const uint64_t bits = out_item->bits;
-  switch (field->kind) {
-    case LEAT_FIELD_INT32:
-    case LEAT_FIELD_ENUM: out_item->bits = (uint64_t)(int64_t)(int32_t)bits; break;
-    case LEAT_FIELD_UINT32: out_item->bits = (uint32_t)bits; break;
-    case LEAT_FIELD_SINT32: {
-      const uint32_t low = (uint32_t)bits;
-      out_item->bits = (uint64_t)(int64_t)(int32_t)(low >> 1 ^ (0 - (low & 1)));
-      break;
-    }
-    case LEAT_FIELD_SINT64: out_item->bits = bits >> 1 ^ (0 - (bits & 1)); break;
-    case LEAT_FIELD_BOOL: out_item->bits = bits != 0; break;
-    default: break;
-  }
-  return next;
-}
 
 // Stores a number, or a copy of the text.
 static leat_status_t store(leat_tensor_t* output, int64_t at, const leat_type_field_t* field,
@@ -180,7 +145,7 @@ static leat_status_t walk_message(walk_t* w, leat_string_view_t bytes) {
       item.text = leat_string_view_make((const char*)begin, (size_t)(next - begin));
       LEAT_RETURN_IF_ERROR(take_item(w, field, item));
     } else if (field && type == field->wire_type) {
-      next = read_item(field, next, end, &item);
+      next = leat_type_field_read(field, next, end, &item);
       if (!next) return malformed(w);
       LEAT_RETURN_IF_ERROR(take_item(w, field, item));
     } else if (field && type == LEAT_WIRE_LENGTH) {
@@ -191,7 +156,7 @@ static leat_status_t walk_message(walk_t* w, leat_string_view_t bytes) {
       const uint8_t* inner = (const uint8_t*)packed.data;
       const uint8_t* inner_end = inner + packed.size;
       while (inner < inner_end) {
-        inner = read_item(field, inner, inner_end, &item);
+        inner = leat_type_field_read(field, inner, inner_end, &item);
         if (!inner) return malformed(w);
         LEAT_RETURN_IF_ERROR(take_item(w, field, item));
       }
@@ -241,9 +206,28 @@ static leat_status_t walk_all(walk_t* w, const leat_tensor_t* messages, int32_t*
   return leat_ok_status();
 }
 
-static leat_status_t decode(leat_kernel_context_t* c, leat_arena_t* arena, leat_tensor_t* sizes) {
+// Makes |out_messages| of the messages, written anew.
+static leat_status_t rewrite(leat_kernel_context_t* c, leat_tensor_t* out_messages) {
   const decode_t* state = leat_kernel_state(c);
-  const leat_tensor_t* messages = leat_kernel_input(c, 0);
+  const leat_tensor_t* given = leat_kernel_input(c, 0);
+  leat_step_pace_t pace = leat_step_pace_of(c);
+  LEAT_RETURN_IF_ERROR(leat_tensor_allocate(leat_buffer_source_host(), LEAT_DTYPE_STRING,
+                                            &given->shape, out_messages));
+  for (int64_t i = 0; i < given->shape.element_count; ++i) {
+    const leat_string_view_t bytes = leat_tensor_string_at(given, i);
+    leat_status_t status =
+        leat_message_rewrite(state->type, state->is_text, bytes, out_messages, i);
+    if (!status) status = leat_step_pace_count(&pace, 100 + 50 * (double)bytes.size);
+    if (!status) continue;
+    leat_tensor_release(out_messages);
+    return status;
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t decode(leat_kernel_context_t* c, const leat_tensor_t* messages,
+                            leat_arena_t* arena, leat_tensor_t* sizes) {
+  const decode_t* state = leat_kernel_state(c);
   const leat_type_fields_t* fields = &state->fields;
   walk_t w = {.c = c, .fields = fields};
   LEAT_RETURN_IF_ERROR(walk_all(&w, messages, sizes->data));
@@ -273,9 +257,13 @@ static leat_status_t decode_proto__cpu(leat_kernel_context_t* c) {
   for (int d = 0; d < batch->rank; ++d) dims[d] = leat_shape_dim(batch, d);
   dims[batch->rank] = state->fields.count;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, batch->rank + 1, dims, &sizes));
+  leat_tensor_t written = {0};
+  if (state->type) LEAT_RETURN_IF_ERROR(rewrite(c, &written));
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = decode(c, &arena, sizes);
+  leat_status_t status =
+      decode(c, state->type ? &written : leat_kernel_input(c, 0), &arena, sizes);
   leat_arena_deinitialize(&arena);
+  leat_tensor_release(&written);
   return status;
 }
 

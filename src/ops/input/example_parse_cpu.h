@@ -48,6 +48,12 @@ typedef struct leat_feature_spec_s {
   leat_tensor_t inner_splits;  // ragged feature lists: the splits of rows
 } leat_feature_spec_t;
 
+// What an Example message has: how many features, wanted or not, and how many values of those that
+// are wanted.
+typedef struct leat_example_counts_s {
+  int64_t features, values;
+} leat_example_counts_t;
+
 // One call. Everything is the caller's and must live until the call returns. Of a batch with
 // several errors, the earliest example's is reported.
 typedef struct leat_example_parse_s {
@@ -58,6 +64,7 @@ typedef struct leat_example_parse_s {
   int feature_count;
   leat_feature_spec_t* lists;  // feature lists of a SequenceExample
   int list_count;
+  leat_example_counts_t* counts;  // [messages] zeroed, to be counted; NULL: nobody asks
   leat_buffer_source_t* memory;
   leat_thread_pool_t* pool;  // NULL: everything runs on the caller's thread
 } leat_example_parse_t;

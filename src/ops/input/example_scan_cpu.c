@@ -65,7 +65,8 @@ static bool read_entry(leat_string_view_t entry, leat_string_view_t* out_key,
 // last one counts. In Examples, but not in SequenceExamples, an entry without content counts as
 // absent. false where the bytes are malformed.
 static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
-                        leat_string_view_t message, leat_feature_slot_t* slots) {
+                        leat_string_view_t message, leat_feature_slot_t* slots,
+                        int64_t* inout_entries) {
   uint32_t number;
   leat_string_view_t entry, key, value;
   bool empty_counts = scan->slots->parse->is_sequence;
@@ -74,6 +75,7 @@ static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
     if (number == 0) return true;
     if (number != 1) continue;
     if (!read_entry(entry, &key, &value)) return false;
+    ++*inout_entries;
     if (!leat_string_map_get(map, key, &index) || (value.size == 0 && !empty_counts)) continue;
     slots[index].bytes = value;
     slots[index].present = true;
@@ -82,14 +84,17 @@ static bool find_in_map(const scan_t* scan, const leat_string_map_t* map,
 }
 
 static bool find_in_example(const scan_t* scan, leat_string_view_t bytes,
-                            leat_feature_slot_t* slots) {
+                            leat_feature_slot_t* slots, int64_t* inout_entries) {
   uint32_t number;
   leat_string_view_t message;
   while (leat_field_next(&bytes, &number, &message)) {
     if (number == 0) return true;
     bool is_list = number == 2 && scan->slots->parse->is_sequence;
     if (number != 1 && !is_list) continue;
-    if (!find_in_map(scan, is_list ? &scan->lists : &scan->features, message, slots)) return false;
+    if (!find_in_map(scan, is_list ? &scan->lists : &scan->features, message, slots,
+                     inout_entries)) {
+      return false;
+    }
   }
   return false;
 }
@@ -201,7 +206,8 @@ static leat_status_t scan_one(const scan_t* scan, int64_t example) {
   leat_example_slots_t* s = scan->slots;
   leat_feature_slot_t* slots = leat_example_slot(s, example, 0);
   leat_string_view_t bytes = leat_tensor_string_at(s->parse->serialized, example);
-  if (!find_in_example(scan, bytes, slots)) {
+  leat_example_counts_t counts = {0};
+  if (!find_in_example(scan, bytes, slots, &counts.features)) {
     leat_string_view_t name = leat_example_name(s, example);
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Could not parse example input %.*s, index %lld", LEAT_SV_ARG(name),
@@ -211,7 +217,9 @@ static leat_status_t scan_one(const scan_t* scan, int64_t example) {
     bool is_list = i >= s->parse->feature_count;
     LEAT_RETURN_IF_ERROR(is_list ? count_list(s, example, spec_at(s, i), &slots[i])
                                  : count_feature(s, example, spec_at(s, i), &slots[i]));
+    counts.values += slots[i].count;
   }
+  if (s->parse->counts) s->parse->counts[example] = counts;
   return leat_ok_status();
 }
 

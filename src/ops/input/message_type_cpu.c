@@ -58,6 +58,42 @@ const char* leat_type_field_type_name(const leat_type_field_t* field) {
   return kTypes[type_of(field)].name;
 }
 
+const uint8_t* leat_type_field_read(const leat_type_field_t* field, const uint8_t* next,
+                                    const uint8_t* end, leat_wire_item_t* out_item) {
+  switch (field->wire_type) {
+    case LEAT_WIRE_LENGTH: return leat_wire_read_bytes(next, end, &out_item->text);
+    case LEAT_WIRE_FIXED32:
+      if (end - next < 4) return NULL;
+      out_item->bits = leat_wire_load32(next);
+      if (field->kind == LEAT_FIELD_SFIXED32) {
+        out_item->bits = (uint64_t)(int64_t)(int32_t)out_item->bits;
+      }
+      return next + 4;
+    case LEAT_WIRE_FIXED64:
+      if (end - next < 8) return NULL;
+      out_item->bits = leat_wire_load64(next);
+      return next + 8;
+    default: break;
+  }
+  next = leat_wire_read_varint(next, end, &out_item->bits);
+  if (!next) return NULL;
+  const uint64_t bits = out_item->bits;
+  switch (field->kind) {
+    case LEAT_FIELD_INT32:
+    case LEAT_FIELD_ENUM: out_item->bits = (uint64_t)(int64_t)(int32_t)bits; break;
+    case LEAT_FIELD_UINT32: out_item->bits = (uint32_t)bits; break;
+    case LEAT_FIELD_SINT32: {
+      const uint32_t low = (uint32_t)bits;
+      out_item->bits = (uint64_t)(int64_t)(int32_t)(low >> 1 ^ (0 - (low & 1)));
+      break;
+    }
+    case LEAT_FIELD_SINT64: out_item->bits = bits >> 1 ^ (0 - (bits & 1)); break;
+    case LEAT_FIELD_BOOL: out_item->bits = bits != 0; break;
+    default: break;
+  }
+  return next;
+}
+
 // ---- Names --------------------------------------------------------------------------------------
 
 // Takes |prefix| and a dot off the front of |*inout_name|; an empty prefix is always there.
@@ -223,10 +259,10 @@ static leat_status_t take_default(const leat_pb_file_descriptor_set_t* set,
 
 // ---- Looking up ---------------------------------------------------------------------------------
 
-// Reads the set of descriptors that |source| names.
-static leat_status_t read_set(leat_string_view_t source, leat_arena_t* arena,
-                              leat_pb_file_descriptor_set_t* out_set) {
-  leat_string_view_t bytes = {0};
+leat_status_t leat_type_set_read(const leat_kernel_creation_t* c, leat_arena_t* arena,
+                                 leat_pb_file_descriptor_set_t* out_set) {
+  leat_string_view_t source, bytes = {0};
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "descriptor_source", &source));
   if (leat_string_view_starts_with(source, LEAT_SV("bytes://"))) {
     LEAT_RETURN_IF_ERROR(leat_arena_copy_string(arena, leat_string_view_from_index(source, 8),
                                                 &bytes));
@@ -252,9 +288,8 @@ static leat_status_t read_set(leat_string_view_t source, leat_arena_t* arena,
   return leat_message_decode(&leat_pb_file_descriptor_set_descriptor, bytes, arena, NULL, out_set);
 }
 
-static leat_status_t fill_field(const leat_pb_file_descriptor_set_t* set, bool is_proto3,
-                                const leat_pb_field_descriptor_proto_t* given,
-                                leat_arena_t* arena, leat_type_field_t* field) {
+leat_status_t leat_type_field_describe(const leat_pb_field_descriptor_proto_t* given,
+                                       bool is_proto3, leat_type_field_t* field) {
   if (given->type < 1 || given->type > TYPE_COUNT || given->number < 1 ||
       (uint32_t)given->number > LEAT_WIRE_MAX_FIELD_NUMBER) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "field %.*s has type %d and number %d",
@@ -268,7 +303,7 @@ static leat_status_t fill_field(const leat_pb_file_descriptor_set_t* set, bool i
   field->is_packed = field->is_repeated && field->kind != LEAT_FIELD_STRING &&
                      field->kind != LEAT_FIELD_BYTES && field->kind != LEAT_FIELD_MESSAGE &&
                      (is_set ? given->options->packed : is_proto3);
-  return field->is_repeated ? leat_ok_status() : take_default(set, given, arena, field);
+  return leat_ok_status();
 }
 
 static int compare_fields(const void* a, const void* b) {
@@ -279,14 +314,13 @@ static int compare_fields(const void* a, const void* b) {
 
 leat_status_t leat_type_fields_find(const leat_kernel_creation_t* c, bool with_extensions,
                                     leat_arena_t* arena, leat_type_fields_t* out_fields) {
-  leat_string_view_t source, type;
+  leat_string_view_t type;
   const leat_attr_value_t* names;
   leat_pb_file_descriptor_set_t set;
   const leat_pb_file_descriptor_proto_t* file;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr(c, "field_names", &names));
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "descriptor_source", &source));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "message_type", &type));
-  LEAT_RETURN_IF_ERROR(read_set(source, arena, &set));
+  LEAT_RETURN_IF_ERROR(leat_type_set_read(c, arena, &set));
   const leat_pb_descriptor_proto_t* message = find_message(&set, type, &file);
   if (!message) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "No descriptor found for message type %.*s",
@@ -305,7 +339,8 @@ leat_status_t leat_type_fields_find(const leat_kernel_creation_t* c, bool with_e
       return leat_make_status(LEAT_INVALID_ARGUMENT, "Unknown field: %.*s in message type %.*s",
                               LEAT_SV_ARG(field->name), LEAT_SV_ARG(type));
     }
-    LEAT_RETURN_IF_ERROR(fill_field(&set, is_proto3, given, arena, field));
+    LEAT_RETURN_IF_ERROR(leat_type_field_describe(given, is_proto3, field));
+    if (!field->is_repeated) LEAT_RETURN_IF_ERROR(take_default(&set, given, arena, field));
   }
   if (names->count > 0) {
     qsort(out_fields->items, names->count, sizeof *out_fields->items, compare_fields);

@@ -50,4 +50,19 @@ bool leat_type_field_fits(const leat_type_field_t* field, int dtype);
 // The name of the field's type in .proto files.
 const char* leat_type_field_type_name(const leat_type_field_t* field);
 
+// Reads one value of the field. NULL when the bytes end early or break a rule.
+const uint8_t* leat_type_field_read(const leat_type_field_t* field, const uint8_t* next,
+                                    const uint8_t* end, leat_wire_item_t* out_item);
+
+// Reads the set of descriptors that the node's attribute "descriptor_source" names.
+struct leat_pb_file_descriptor_set_s;
+LEAT_MUST_USE leat_status_t leat_type_set_read(const leat_kernel_creation_t* c,
+                                               leat_arena_t* arena,
+                                               struct leat_pb_file_descriptor_set_s* out_set);
+// Fills what is known of a field without a look at others: its number and how it is written.
+struct leat_pb_field_descriptor_proto_s;
+LEAT_MUST_USE leat_status_t leat_type_field_describe(
+    const struct leat_pb_field_descriptor_proto_s* given, bool is_proto3,
+    leat_type_field_t* inout_field);
+
 #endif  // LEAT_OPS_INPUT_MESSAGE_TYPE_CPU_H_
