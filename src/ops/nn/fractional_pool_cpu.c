@@ -354,6 +354,12 @@ static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "orig_output is %s, must have the shape of out_backprop, %s",
                                LEAT_SHAPE_TEXT(&given->shape), LEAT_SHAPE_TEXT(&dy->shape));
   }
+  for (int i = 0; i < 2; ++i) {
+    const leat_shape_t* sequence = &leat_kernel_input(c, 3 + i)->shape;
+    if (sequence->rank == 1) continue;
+    return leat_kernel_invalid(c, "sequence %d has shape %s, must be a vector", i,
+                               LEAT_SHAPE_TEXT(sequence));
+  }
   plane_t plane;
   LEAT_RETURN_IF_ERROR(read_plane(c, leat_shape_dims(&input->shape), dy, 3, &plane));
   plane.input = input->data;

@@ -118,6 +118,13 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 5, 9), X(1, 2, 2, 1),
                 SEQUENCE(0, 1, 3), SEQUENCE(0, 1, 2)},
      .code = LEAT_INVALID_ARGUMENT},
+    {.op = "FractionalMaxPoolGrad",
+     .name = "a sequence that is no vector",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 2, 1), 1, 2, 4, 3, 4, 9),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 4, 9), X(1, 2, 2, 1),
+                SEQUENCE(0, 1, 3), LEAT_ITEMS(INT64, LEAT_DIMS(1, 3), 0, 1, 2)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "sequence 1 has shape [1,3]"},
 };
 
 // ---- Sizes --------------------------------------------------------------------------------------
