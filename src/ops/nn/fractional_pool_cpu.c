@@ -66,21 +66,25 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
          at < last_; ++at)
 
 #define TYPE float
+#define SUM float
 #define SUFFIX(name) name##_float
 #define LOWEST (-FLT_MAX)
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE double
+#define SUM double
 #define SUFFIX(name) name##_double
 #define LOWEST (-DBL_MAX)
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE int32_t
+#define SUM uint32_t
 #define SUFFIX(name) name##_int32
 #define LOWEST INT32_MIN
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE int64_t
+#define SUM uint64_t
 #define SUFFIX(name) name##_int64
 #define LOWEST INT64_MIN
 #include "ops/nn/fractional_pool_loops.inc"

@@ -249,6 +249,10 @@ static leat_status_t fourier__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_sizes(c, &j));
   LEAT_RETURN_IF_ERROR(allocate_output(c, &j));
   if (j.output->shape.element_count == 0) return leat_ok_status();
+  if (j.input->shape.element_count == 0) {
+    leat_tensor_fill_zero(j.output);
+    return leat_ok_status();
+  }
   leat_status_t status = make_plans(&j);
   if (!status) {
     double size = (double)product(j.lengths, j.own->rank);
