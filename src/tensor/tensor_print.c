@@ -149,10 +149,26 @@ static void print_dim(printing_t* p, int dim) {
   }
 }
 
+// TensorFlow has no text for complex numbers: it prints a "?" for each, whatever the dimensions.
+static bool is_printable(const leat_tensor_t* tensor) {
+  return !leat_dtype_in(tensor->dtype, LEAT_DTYPES_COMPLEX);
+}
+
+static void print_unknown(int64_t count, int64_t limit, leat_string_builder_t* out) {
+  for (int64_t i = 0; i < limit; ++i) {
+    leat_string_builder_append(out, i > 0 ? LEAT_SV(" ?") : LEAT_SV("?"));
+  }
+  if (count > limit) leat_string_builder_append(out, LEAT_SV("..."));
+}
+
 void leat_tensor_print_elements(const leat_tensor_t* tensor, int64_t max_elements,
                                 leat_string_builder_t* out) {
   int64_t count = tensor->shape.element_count;
   int64_t limit = max_elements < 0 || max_elements > count ? count : max_elements;
+  if (!is_printable(tensor)) {
+    print_unknown(count, limit, out);
+    return;
+  }
   printing_t printing = {tensor, limit, 0, out};
   if (tensor->shape.rank) {
     print_dim(&printing, 0);
@@ -212,7 +228,11 @@ void leat_tensor_print_ends(const leat_tensor_t* tensor, int64_t ends,
                             leat_string_builder_t* out) {
   int64_t count = tensor->shape.element_count;
   int64_t limit = ends < 0 || ends > count ? count : ends;
-  if (tensor->shape.rank) {
+  if (!is_printable(tensor)) {
+    if (tensor->shape.rank) leat_string_builder_append_char(out, '[');
+    print_unknown(count, limit, out);
+    if (tensor->shape.rank) leat_string_builder_append_char(out, ']');
+  } else if (tensor->shape.rank) {
     print_ends(&(printing_t){tensor, limit, 0, out}, 0);
   } else if (limit) {
     print_quoted(tensor, 0, out);

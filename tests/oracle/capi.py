@@ -8,7 +8,8 @@ import numpy as np
 
 FLOAT, DOUBLE, INT32, STRING, INT64 = 1, 2, 3, 7, 9
 NUMPY = {1: 'f4', 2: 'f8', 3: 'i4', 4: 'u1', 5: 'i2', 6: 'i1', 8: 'c8', 9: 'i8', 10: '?',
-         14: ml_dtypes.bfloat16, 17: 'u2', 18: 'c16', 19: 'f2', 22: 'u4', 23: 'u8'}
+         14: ml_dtypes.bfloat16, 17: 'u2', 18: 'c16', 19: 'f2', 22: 'u4', 23: 'u8',
+         11: 'i1', 12: 'u1', 13: 'i4', 15: 'i2', 16: 'u2'}  # arrays become the first that fits
 P = ctypes.c_void_p
 TSTRING_SIZE = 24
 

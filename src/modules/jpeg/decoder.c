@@ -159,7 +159,6 @@ static void fill_missing(decoder_t* d) {
       memset(place, 0, row_bytes);
     }
   }
-  if (d->file->recover_truncated) d->read = d->size.height;
 }
 
 // Not inlined, so that what it changes lies in memory when it is left by a jump.
@@ -179,8 +178,12 @@ static __attribute__((noinline)) void decode(decoder_t* d) {
   }
   if (d->file->crops) crop(d);
   read_rows(d);
+  const float fraction = (float)d->read / (float)d->size.height;
+  if (d->read < d->size.height && !d->file->recover_truncated &&
+      fraction < d->file->acceptable_fraction) {
+    fail(d);
+  }
   fill_missing(d);
-  if ((float)d->read / (float)d->size.height < d->file->acceptable_fraction) fail(d);
   d->code = LEAT_OK;
 }
 

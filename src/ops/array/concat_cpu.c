@@ -119,7 +119,11 @@ static leat_status_t concat_offset__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* first = leat_kernel_input(c, 1);
   const int64_t rank = first->shape.element_count;
   const leat_tensor_t* given = leat_kernel_input(c, 0);
-  int64_t dim = given->shape.element_count == 1 ? leat_tensor_index_at(given, 0) : rank;
+  if (given->shape.rank != 0) {
+    return leat_kernel_invalid(c, "concat_dim has shape %s, must be a scalar",
+                               LEAT_SHAPE_TEXT(&given->shape));
+  }
+  int64_t dim = leat_tensor_index_at(given, 0);
   if (!leat_axis_resolve(&dim, rank)) {
     return leat_kernel_invalid(c, "Concat dim is out of range: %lld vs. %lld", (long long)dim,
                                (long long)rank);

@@ -171,7 +171,7 @@ static leat_status_t check_broadcast(const leat_kernel_context_t* c, const leat_
 static leat_status_t broadcast_to__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* sizes = leat_kernel_input(c, 1);
   int64_t dims[LEAT_SHAPE_MAX_RANK], rank = sizes->shape.element_count;
-  if (sizes->shape.rank > 1 || rank > LEAT_SHAPE_MAX_RANK) {
+  if (sizes->shape.rank != 1 || rank > LEAT_SHAPE_MAX_RANK) {
     return leat_kernel_invalid(c, "shape has shape %s, must be a vector of at most %d",
                                LEAT_SHAPE_TEXT(&sizes->shape), LEAT_SHAPE_MAX_RANK);
   }

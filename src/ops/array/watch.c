@@ -10,11 +10,24 @@
 #define WATCHED \
   "T: type; device_name: string = ''; tensor_name: string = ''; debug_urls: list(string) = []"
 
-static leat_status_t nan_count_shape(leat_inference_t* c) {
-  leat_partial_shape_t one;
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, (const int64_t[]){1}, &one));
-  leat_inference_set_output(c, 0, one);
+static bool is_gated(const leat_inference_t* c) {
+  return leat_node_attr_bool(c->node, "gated_grpc", false);
+}
+
+static leat_status_t vector_of(leat_inference_t* c, int64_t size) {
+  leat_partial_shape_t vector;
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &size, &vector));
+  leat_inference_set_output(c, 0, vector);
   return leat_ok_status();
+}
+
+// A gated op has no elements, since nobody opens its gate. TensorFlow promises the input's shape.
+static leat_status_t watched_shape(leat_inference_t* c) {
+  return is_gated(c) ? vector_of(c, 0) : leat_shape_unchanged(c);
+}
+
+static leat_status_t nan_count_shape(leat_inference_t* c) {
+  return vector_of(c, is_gated(c) ? 0 : 1);
 }
 
 const leat_op_row_t leat_watch_ops[] = {
@@ -37,7 +50,7 @@ const leat_op_row_t leat_watch_ops[] = {
      .outputs = "output: T",
      .attrs = WATCHED "; gated_grpc: bool = false",
      .flags = LEAT_OP_ALLOWS_UNINITIALIZED_INPUT,
-     .shape = leat_shape_unchanged,
+     .shape = watched_shape,
      .doc = "The input, where a debugger watches."},
     {.name = "DebugIdentityV2",
      .inputs = "input: T",
@@ -55,7 +68,7 @@ const leat_op_row_t leat_watch_ops[] = {
               "''; is_input: bool = false; io_index: int = -1; debug_urls: list(string) = []; "
               "gated_grpc: bool = false",
      .flags = LEAT_OP_STATEFUL | LEAT_OP_ALLOWS_UNINITIALIZED_INPUT,
-     .shape = leat_shape_unchanged,
+     .shape = watched_shape,
      .doc = "The input, where a debugger watches."},
     {.name = "DebugGradientRefIdentity",
      .inputs = "input: Ref(T)",

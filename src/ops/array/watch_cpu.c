@@ -31,6 +31,7 @@ enum { SHAPE_DIMS = 6, MOST_SLOTS = 11 };
 typedef struct watch_s {
   float lower_bound, upper_bound;  // of DebugNumericSummary
   int64_t mode, tensor_id;         // of DebugNumericSummaryV2
+  bool is_gated;                   // says nothing until a debugger opens the gate
 } watch_t;
 
 // ---- Copies -------------------------------------------------------------------------------------
@@ -80,9 +81,20 @@ static leat_status_t create_second(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t create_named(leat_kernel_creation_t* c, void* state) {
-  (void)state;
+  watch_t* watch = state;
   LEAT_RETURN_IF_ERROR(check_name(c));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "gated_grpc", &watch->is_gated));
   return check_urls(c);
+}
+
+// Gives no elements, as a gated op does: a debugger's server opens gates, and there is none.
+static leat_status_t give_nothing(leat_kernel_context_t* c) {
+  leat_tensor_t* output;
+  return leat_kernel_allocate_sized(c, 0, 1, (const int64_t[]){0}, &output);
+}
+
+static leat_status_t watched_copy__cpu(leat_kernel_context_t* c) {
+  return ((const watch_t*)leat_kernel_state(c))->is_gated ? give_nothing(c) : copy__cpu(c);
 }
 
 // ---- Counts -------------------------------------------------------------------------------------
@@ -168,6 +180,7 @@ static const watch_t kNoBounds = {.lower_bound = -INFINITY, .upper_bound = INFIN
 static leat_status_t nan_count__cpu(leat_kernel_context_t* c) {
   counts_t counts;
   leat_tensor_t* output;
+  if (((const watch_t*)leat_kernel_state(c))->is_gated) return give_nothing(c);
   LEAT_RETURN_IF_ERROR(count_elements(c, &kNoBounds, &counts));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(c, 0, 1, (const int64_t[]){1}, &output));
   *leat_tensor_data(output, int64_t) = counts.nan;
@@ -184,10 +197,12 @@ static leat_status_t create_summary(leat_kernel_creation_t* c, void* state) {
 }
 
 static leat_status_t numeric_summary__cpu(leat_kernel_context_t* c) {
+  const watch_t* watch = leat_kernel_state(c);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   counts_t n;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(count_elements(c, leat_kernel_state(c), &n));
+  if (watch->is_gated) return give_nothing(c);
+  LEAT_RETURN_IF_ERROR(count_elements(c, watch, &n));
   int64_t finite = finite_count(&n, shape->element_count);
   double mean = finite ? n.sum / (double)finite : NAN;
   LEAT_RETURN_IF_ERROR(sum_squares(c, mean, &n));
@@ -295,15 +310,12 @@ static leat_status_t numeric_summary_v2__cpu(leat_kernel_context_t* c) {
 const leat_kernel_row_t leat_watch_kernels_cpu[] = {
     {.op = "Copy", .device_type = "CPU", .compute = copy__cpu},
     {.op = "CopyHost", .device_type = "CPU", .compute = copy__cpu},
-    {.op = "DebugIdentity", .device_type = "CPU", .create = create_named, .compute = copy__cpu},
+    LEAT_CPU_KERNEL("DebugIdentity", NULL, watch_t, create_named, watched_copy__cpu),
     {.op = "DebugIdentityV2", .device_type = "CPU", .create = create_second, .compute = copy__cpu},
-    {.op = "DebugIdentityV3", .device_type = "CPU", .create = create_named, .compute = copy__cpu},
+    LEAT_CPU_KERNEL("DebugIdentityV3", NULL, watch_t, create_named, watched_copy__cpu),
     {.op = "DebugGradientRefIdentity", .device_type = "CPU", .compute = ref_copy__cpu},
-    {.op = "DebugNanCount",
-     .device_type = "CPU",
-     .constraints = "T: float, double, " HALVES ", " INTEGERS,
-     .create = create_named,
-     .compute = nan_count__cpu},
+    LEAT_CPU_KERNEL("DebugNanCount", "T: float, double, " HALVES ", " INTEGERS, watch_t,
+                    create_named, nan_count__cpu),
     LEAT_CPU_KERNEL("DebugNumericSummary", "T: bool, float, double, " INTEGERS, watch_t,
                     create_summary, numeric_summary__cpu),
     LEAT_CPU_KERNEL("DebugNumericSummaryV2", "T: bool, float, double, " HALVES ", " INTEGERS,

@@ -33,15 +33,13 @@ leat_status_t leat_condition_value(const leat_kernel_context_t* c, const leat_te
     NUMBER(INT32, int32_t);
     NUMBER(INT64, int64_t);
     NUMBER(UINT8, uint8_t);
-    NUMBER(UINT16, uint16_t);
-    NUMBER(UINT32, uint32_t);
-    NUMBER(UINT64, uint64_t);
 #undef NUMBER
     case LEAT_DTYPE_STRING:
       *out_value = TF_StringGetSize(leat_tensor_data(condition, const TF_TString)) > 0;
       break;
     default:
-      return leat_kernel_invalid(c, "a condition is of type %s, must be a number or a string",
+      return leat_kernel_invalid(c, "a condition is of type %s, must be bool, a "
+                                 "signed integer, uint8, float, double or a string",
                                  leat_dtype_name(condition->dtype));
   }
   return leat_ok_status();

@@ -1,4 +1,6 @@
 // Cases of the ops on colours. Expected values are TensorFlow's.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 #define PIXELS(...) LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 5, 3), __VA_ARGS__)
@@ -32,6 +34,26 @@ static const leat_op_case_t kCases[] = {
                            .5)},
      .expected = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(4, 3), 1, 0, 0, .5, .25, .265, .5, .25, .25, .5, .25,
                              .25)}},
+    {.op = "AdjustHue",
+     .name = "no positive number",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 3), -.25, -.5, -1, -1, 0, -.5), NUMBER(.25)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 3), -1, -.25, -.875, -1, -1, 0)}},
+    // Each step is rounded: in bfloat16 the hue of the first is 0.58203125 else.
+    {.op = "RGBToHSV",
+     .name = "of narrow floats",
+     .inputs = {LEAT_ITEMS(BFLOAT16, LEAT_DIMS(2, 3), .1, .5, .9, -.5, .3, 2)},
+     .expected = {LEAT_ITEMS(BFLOAT16, LEAT_DIMS(2, 3), .5859375, .88671875, .8984375, .61328125,
+                             1.25, 2)}},
+    {.op = "HSVToRGB",
+     .name = "to narrow floats",
+     .inputs = {LEAT_ITEMS(HALF, LEAT_DIMS(2, 3), .99, .5, .5, .123, .456, .789)},
+     .expected = {LEAT_ITEMS(HALF, LEAT_DIMS(2, 3), .5, .25, .2646484375, .7890625, .69482421875,
+                             .42919921875)}},
+    {.op = "AdjustContrast",
+     .name = "a mean without end",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 3), INFINITY, 1, 2), NUMBER(2), NUMBER(0),
+                NUMBER(10)},
+     .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1, 3), NAN, 1, 2)}},
     {.op = "AdjustHue",
      .name = "no images",
      .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(0, 2, 3)), NUMBER(1)},

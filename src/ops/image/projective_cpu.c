@@ -179,6 +179,7 @@ static leat_status_t project__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(read_inputs(c, &job));
   LEAT_RETURN_IF_ERROR(
       leat_pixels_allocate(c, &job.images, job.height, job.width, &job.output));
+  if (job.output->shape.element_count == 0) return leat_ok_status();
   leat_status_t status = leat_pixels_copy_doubles(c, 0, &job.values);
   if (!status) status = leat_sums_begin(c, job.output, &mixed);
   if (!status) {

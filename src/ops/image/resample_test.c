@@ -80,6 +80,12 @@ static const leat_op_case_t kCases[] = {
      .attrs = HOW("NEAREST", "CONSTANT"),
      .inputs = {LINE(2, 1, 2), TRANSFORM(1, 0, 0, 0, 1, 0, -1, 0), SIZE(1, 2)},
      .expected = {LINE(2, 1, 0)}},
+    // As many places as these would take minutes.
+    {.op = "ImageProjectiveTransformV2",
+     .name = "no channels",
+     .attrs = HOW("NEAREST", "CONSTANT"),
+     .inputs = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 0)), RIGHT, SIZE(1000000, 1000000)},
+     .expected = {LEAT_NO_ITEMS(FLOAT, LEAT_DIMS(1, 1000000, 1000000, 0))}},
     {.op = "ImageProjectiveTransformV2",
      .name = "transforms for other images",
      .attrs = HOW("NEAREST", "CONSTANT"),

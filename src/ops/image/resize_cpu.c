@@ -235,8 +235,8 @@ leat_status_t leat_resize_bilinear(leat_kernel_context_t* c, bool align_corners,
 
 // ---- QuantizedResizeBilinear --------------------------------------------------------------------
 // A weighted mean of integers stands for the weighted mean of their numbers, whatever the range is,
-// so that the integers are mixed as they are. Bytes are mixed with weights of 7 bits, as TensorFlow
-// does; its results differ by 1 where it rounds in between.
+// so that the integers are mixed as they are. The weights are integers too, of 7 bits for bytes and
+// of 30 bits for words, and quotients are cut toward 0 where TensorFlow cuts them.
 
 static leat_status_t quantized_create(leat_kernel_creation_t* c, void* memory) {
   resize_t* r = memory;
@@ -244,24 +244,18 @@ static leat_status_t quantized_create(leat_kernel_creation_t* c, void* memory) {
   return leat_kernel_attr_bool(c, "half_pixel_centers", &r->half_pixel_centers);
 }
 
-// The mean of four bytes; |x| and |y| are the weights of the right and the lower ones.
-static uint8_t mix_bytes(uint8_t top_left, uint8_t top_right, uint8_t bottom_left,
-                         uint8_t bottom_right, float x, float y) {
-  const int32_t right = (int32_t)(x * 128), low = (int32_t)(y * 128);
-  const int32_t top = top_left * 128 + (top_right - top_left) * right;
-  const int32_t bottom = bottom_left * 128 + (bottom_right - bottom_left) * right;
-  return (uint8_t)((top * 128 + (bottom - top) * low + 128 * 64) / (128 * 128));
+// The mean of four numbers; |x| and |y| are the weights of the right and the lower ones in units of
+// 1 / |unit|. The numbers have 32 bits and |unit| is at most 2^30, so that nothing overflows.
+static int64_t mix_integers(int64_t top_left, int64_t top_right, int64_t bottom_left,
+                            int64_t bottom_right, int64_t x, int64_t y, int64_t unit) {
+  LEAT_DCHECK(x >= 0 && x <= unit && y >= 0 && y <= unit);
+  const int64_t top = (top_right - top_left) * x + top_left * unit;
+  const int64_t bottom = (bottom_right - bottom_left) * x + bottom_left * unit;
+  return (top + (bottom - top) / unit * y + unit / 2) / unit;
 }
 
-static int32_t mix_words(double top_left, double top_right, double bottom_left,
-                         double bottom_right, double x, double y) {
-  const double top = top_left + (top_right - top_left) * x;
-  const double bottom = bottom_left + (bottom_right - bottom_left) * x;
-  return (int32_t)round(top + (bottom - top) * y);
-}
-
-// Computes output rows [begin, end), counted over all images; |fn| mixes pixels of |type|.
-#define MIX_QUANTIZED(type, fn)                                                                    \
+// Computes output rows [begin, end), counted over all images, of pixels of |type|.
+#define MIX_QUANTIZED(type, unit)                                                                  \
   for (int64_t i = begin; i < end; ++i) {                                                          \
     const tap_t* row = &s->rows[i % s->height];                                                    \
     const type* image = (const type*)s->images + i / s->height * s->input.height * line;           \
@@ -271,8 +265,9 @@ static int32_t mix_words(double top_left, double top_right, double bottom_left,
       const tap_t* tap = &s->columns[x];                                                           \
       const int64_t left = tap->at[0] * channels, right = tap->at[1] * channels;                   \
       for (int64_t k = 0; k < channels; ++k) {                                                     \
-        to[k] = fn(upper[left + k], upper[right + k], lower[left + k], lower[right + k],           \
-                   tap->weight[1], row->weight[1]);                                                \
+        to[k] = (type)mix_integers(upper[left + k], upper[right + k], lower[left + k],             \
+                                   lower[right + k], (int64_t)(tap->weight[1] * (unit)),           \
+                                   (int64_t)(row->weight[1] * (unit)), unit);                      \
       }                                                                                            \
     }                                                                                              \
   }
@@ -281,9 +276,9 @@ static void mix_quantized(void* data, int64_t begin, int64_t end) {
   const sampling_t* s = data;
   const int64_t channels = s->input.channels, line = s->input.width * channels;
   if (s->output->dtype == LEAT_DTYPE_QUINT8) {
-    MIX_QUANTIZED(uint8_t, mix_bytes)
+    MIX_QUANTIZED(uint8_t, 1 << 7)
   } else {
-    MIX_QUANTIZED(int32_t, mix_words)
+    MIX_QUANTIZED(int32_t, 1 << 30)
   }
 }
 

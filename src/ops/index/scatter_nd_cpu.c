@@ -110,6 +110,10 @@ static leat_status_t scatter_nd__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "shape has shape %s, must be a vector of at most %d",
                                LEAT_SHAPE_TEXT(&sizes->shape), LEAT_SHAPE_MAX_RANK);
   }
+  for (int i = 0; i < 2 && rank == 0; ++i) {
+    if (leat_kernel_input(c, i)->shape.element_count == 0) continue;
+    return leat_kernel_invalid(c, "Indices and updates specified for empty output shape");
+  }
   for (int64_t d = 0; d < rank; ++d) dims[d] = leat_index_read(sizes, d);
   leat_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_shape_create((int)rank, dims, &shape));

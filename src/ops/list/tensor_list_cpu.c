@@ -134,7 +134,7 @@ static leat_status_t push_back__cpu(leat_kernel_context_t* c) {
   leat_tensor_t kept;
   LEAT_RETURN_IF_ERROR(leat_tensor_list_input(c, 0, item->dtype, &list));
   LEAT_RETURN_IF_ERROR(check_item(c, list, &item->shape));
-  if (list->limit != -1 && (int64_t)list->count >= list->limit) {
+  if (list->limit >= 0 && (int64_t)list->count >= list->limit) {
     return leat_kernel_invalid(c, "Tried to push item into a full list list size: %zu "
                                   "max_num_elements: %lld",
                                list->count, (long long)list->limit);

@@ -43,6 +43,9 @@ static void a_limit_holds_for_one_element_at_a_time(void** state) {
   assert_int_equal(length, 1);
   leat_output_t full = leat_build_binary(&s.b, "TensorListPushBack", list, one);
   scene_expect(length_of(&s, full, &length), LEAT_INVALID_ARGUMENT, "full list");
+  leat_output_t any = leat_build_binary(&s.b, "TensorListPushBack", make_empty(&s, -2), one);
+  LEAT_EXPECT_OK(length_of(&s, any, &length));
+  assert_int_equal(length, 1);
   leat_output_t lists = leat_build_binary(&s.b, "Pack", list, make_empty(&s, 1));
   for (int i = 0; i < 2; ++i) {
     lists = leat_build_binary(&s.b, "TensorListPushBackBatch", lists, two);

@@ -250,11 +250,12 @@ static double complex fresnel(double x) {
   h *= CMPLX(x, -x);
   return CMPLX(0.5, 0.5) * (1 - CMPLX(cos(0.5 * square), sin(0.5 * square)) * h);
 }
-// The integrals are odd; above 1e8 they equal 1/2 in double.
+// The integrals are odd; above 36974 they are taken for their limit, as TensorFlow does, though
+// they may differ from it by 1 / (pi x).
 static double complex fresnel_of(double x) {
   if (x != x) return CMPLX(x, x);
   double size = fabs(x);
-  double complex value = size > 1e8 ? CMPLX(0.5, 0.5) : fresnel(size);
+  double complex value = size > 36974 ? CMPLX(0.5, 0.5) : fresnel(size);
   return x < 0 ? -value : value;
 }
 double leat_fresnel_cos(double x) { return creal(fresnel_of(x)); }

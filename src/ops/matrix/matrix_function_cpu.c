@@ -356,7 +356,26 @@ static leat_status_t create_eig(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_bool(c, "compute_v", &((leat_eig_t*)state)->vectors);
 }
 
+// An iteration over infinite or NaN elements does not converge. TensorFlow refuses even a matrix of
+// one such element.
+static leat_status_t check_finite(const leat_kernel_context_t* c) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const bool is_complex = leat_dtype_in(input->dtype, LEAT_DTYPES_COMPLEX);
+  const bool is_double =
+      input->dtype == LEAT_DTYPE_DOUBLE || input->dtype == LEAT_DTYPE_COMPLEX128;
+  const int64_t count = (is_complex ? 2 : 1) * input->shape.element_count;
+  for (int64_t i = 0; i < count; ++i) {
+    const double part = is_double ? leat_tensor_data(input, const double)[i]
+                                  : (double)leat_tensor_data(input, const float)[i];
+    if (isfinite(part)) continue;
+    return leat_kernel_invalid(c, "Eigen decomposition was not successful. The input might not be "
+                               "valid: an element is not finite");
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t eig__cpu(leat_kernel_context_t* c) {
+  LEAT_RETURN_IF_ERROR(check_finite(c));
   const leat_eig_t* kernel = leat_kernel_state(c);
   const bool is_complex = leat_dtype_in(leat_kernel_input(c, 0)->dtype, LEAT_DTYPES_COMPLEX);
   const leat_linear_t l = {.on_complex = is_complex ? complex_eig : real_eig,

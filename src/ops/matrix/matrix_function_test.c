@@ -1,4 +1,6 @@
 // Cases of functions of matrices, and of Eig.
+#include <math.h>
+
 #include "op_harness/op_harness.h"
 
 #define TYPES LEAT_DTYPE_BIT(FLOAT) | LEAT_DTYPE_BIT(DOUBLE)
@@ -25,6 +27,12 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), -3)},
      .expected = {LEAT_ITEMS(COMPLEX64, LEAT_DIMS(1), -3, 0),
                   LEAT_ITEMS(COMPLEX64, LEAT_DIMS(1, 1), 1, 0)}},
+    {.op = "Eig",
+     .name = "of an infinite number",
+     .attrs = {LEAT_CASE_TYPE("Tout", COMPLEX64)},
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 1), -INFINITY)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "an element is not finite"},
     // Which sign or phase an eigenvector has follows from the method; these are TensorFlow's.
     {.op = "Eig",
      .name = "signs of real ones and phases of a pair",

@@ -66,21 +66,25 @@ static span_t span_of(const plane_t* p, int axis, int64_t index) {
          at < last_; ++at)
 
 #define TYPE float
+#define SUM float
 #define SUFFIX(name) name##_float
 #define LOWEST (-FLT_MAX)
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE double
+#define SUM double
 #define SUFFIX(name) name##_double
 #define LOWEST (-DBL_MAX)
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE int32_t
+#define SUM uint32_t
 #define SUFFIX(name) name##_int32
 #define LOWEST INT32_MIN
 #include "ops/nn/fractional_pool_loops.inc"
 
 #define TYPE int64_t
+#define SUM uint64_t
 #define SUFFIX(name) name##_int64
 #define LOWEST INT64_MIN
 #include "ops/nn/fractional_pool_loops.inc"
@@ -353,6 +357,12 @@ static leat_status_t max_pool_grad__cpu(leat_kernel_context_t* c) {
   if (!leat_shape_equal(&given->shape, &dy->shape)) {
     return leat_kernel_invalid(c, "orig_output is %s, must have the shape of out_backprop, %s",
                                LEAT_SHAPE_TEXT(&given->shape), LEAT_SHAPE_TEXT(&dy->shape));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const leat_shape_t* sequence = &leat_kernel_input(c, 3 + i)->shape;
+    if (sequence->rank == 1) continue;
+    return leat_kernel_invalid(c, "sequence %d has shape %s, must be a vector", i,
+                               LEAT_SHAPE_TEXT(sequence));
   }
   plane_t plane;
   LEAT_RETURN_IF_ERROR(read_plane(c, leat_shape_dims(&input->shape), dy, 3, &plane));

@@ -118,6 +118,21 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 5, 9), X(1, 2, 2, 1),
                 SEQUENCE(0, 1, 3), SEQUENCE(0, 1, 2)},
      .code = LEAT_INVALID_ARGUMENT},
+    {.op = "FractionalMaxPoolGrad",
+     .name = "sums of integers wrap",
+     .attrs = {LEAT_CASE_BOOL("overlapping", true)},
+     .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(1, 1, 3, 1), 1, 9, 2),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1, 1, 2, 1), 9, 9),
+                LEAT_ITEMS(INT32, LEAT_DIMS(1, 1, 2, 1), INT32_MAX, 1),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 0, 1), SEQUENCE(0, 1, 3)},
+     .expected = {LEAT_ITEMS(INT32, LEAT_DIMS(1, 1, 3, 1), 0, INT32_MIN, 0)}},
+    {.op = "FractionalMaxPoolGrad",
+     .name = "a sequence that is no vector",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 3, 2, 1), 1, 2, 4, 3, 4, 9),
+                LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2, 2, 1), 1, 2, 4, 9), X(1, 2, 2, 1),
+                SEQUENCE(0, 1, 3), LEAT_ITEMS(INT64, LEAT_DIMS(1, 3), 0, 1, 2)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "sequence 1 has shape [1,3]"},
 };
 
 // ---- Sizes --------------------------------------------------------------------------------------

@@ -93,11 +93,8 @@ static leat_status_t run_prepared(leat_kernel_context_t* c, run_t* run, bool is_
 
 // ---- Over channels ------------------------------------------------------------------------------
 
-// A pool over channels is run as a pool over rows: each group of |size| channels is a row of |size|
-// positions of one channel, and one window covers it.
-static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
-  const leat_tensor_t* input = leat_kernel_input(c, 0);
-  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+// Refuses a window over channels that is more than a group of them.
+static leat_status_t check_channels(const leat_kernel_context_t* c, const leat_window_t* w) {
   if (w->channels_first) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED,
                              "Depthwise max pooling is only implemented for NHWC");
@@ -107,8 +104,8 @@ static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_wind
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "MaxPooling supports exactly one of pooling "
                              "across depth or pooling across width/height.");
   }
-  const int64_t depth = leat_shape_dim(&input->shape, input->shape.rank - 1);
-  const int64_t size = w->channels.size;
+  const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
+  const int64_t depth = leat_shape_dim(input, input->rank - 1), size = w->channels.size;
   if (depth % size != 0) {
     return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "Depthwise max pooling requires the depth "
                              "window to evenly divide the input depth; they are %lld and %lld",
@@ -119,8 +116,18 @@ static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_wind
                              "window to equal the depth stride; they are %lld and %lld",
                              (long long)size, (long long)w->channels.stride);
   }
+  return leat_ok_status();
+}
+
+// A pool over channels is run as a pool over rows: each group of |size| channels is a row of |size|
+// positions of one channel, and one window covers it.
+static leat_status_t max_over_channels(leat_kernel_context_t* c, const leat_window_t* w) {
+  const leat_tensor_t* input = leat_kernel_input(c, 0);
+  const leat_pool_kernel_t* kernel = leat_kernel_state(c);
+  const int64_t size = w->channels.size;
+  LEAT_RETURN_IF_ERROR(check_channels(c, w));
   leat_shape_t shape = input->shape;
-  shape.inline_dims[shape.rank - 1] = depth / size;
+  shape.inline_dims[shape.rank - 1] /= size;
   shape.element_count /= size;
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
@@ -169,6 +176,11 @@ static leat_status_t begin_gradient(leat_kernel_context_t* c, bool of_output, ru
   const leat_shape_t* input = &leat_kernel_input(c, 0)->shape;
   leat_window_t window;
   LEAT_RETURN_IF_ERROR(leat_pool_window(c, false, &window));
+  if (window.spatial == 2 && window.channels.stride != 1) {
+    return leat_kernel_error(c, LEAT_UNIMPLEMENTED, "the stride over channels is %lld, must be 1: "
+                             "MaxPoolingGrad is not yet supported on the depth dimension.",
+                             (long long)window.channels.stride);
+  }
   *out_run = (run_t){.loops = loops_of(kernel->dtype)};
   *out_is_transposed = window.channels_first;
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, input, &out_run->pool, out_shape));
@@ -233,8 +245,9 @@ static leat_status_t max_pool_with_argmax__cpu(leat_kernel_context_t* c) {
     return leat_kernel_invalid(c, "tensor_in must not be empty: it is %s",
                                LEAT_SHAPE_TEXT(&input->shape));
   }
-  // TensorFlow's kernel ignores a window over the channels here, so this one does.
+  // TensorFlow's kernel checks a window over the channels and then ignores it, so this one does.
   LEAT_RETURN_IF_ERROR(leat_pool_window(c, true, &window));
+  if (window.channels.size != 1) LEAT_RETURN_IF_ERROR(check_channels(c, &window));
   run_t run = {.loops = loops_of(kernel->pool.dtype), .counts_batch = kernel->counts_batch};
   LEAT_RETURN_IF_ERROR(leat_pool_measure(c, &window, &input->shape, &run.pool, &shape));
   leat_tensor_t *output, *argmax, places = {0};

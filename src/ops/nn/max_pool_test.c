@@ -24,6 +24,10 @@
 #define ROW_WINDOW                                                                      \
   LEAT_CASE_INTS("ksize", 1, 1, 4, 1), LEAT_CASE_INTS("strides", 1, 1, 4, 1),           \
       LEAT_CASE_STR("padding", "VALID")
+// A window of positions in channels.
+#define CHANNEL_WINDOW(k, s)                                                    \
+  LEAT_CASE_INTS("ksize", 1, 1, 1, k), LEAT_CASE_INTS("strides", 1, 1, 1, s),   \
+      LEAT_CASE_STR("padding", "VALID")
 // Four images of four positions, with a NaN at each position in turn.
 #define NANS(...) \
   LEAT_ITEMS(FLOAT, LEAT_DIMS(__VA_ARGS__), NAN, 1, 2, 5, 1, NAN, 2, 5, 1, 2, NAN, 5, 1, 5, 2, NAN)
@@ -208,6 +212,18 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 2, 2, 1), 1, 2, 3, 0, 5, 4, 3, 2)},
      .expected = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1, 1, 1), 3, 5),
                   LEAT_ITEMS(INT32, LEAT_DIMS(2, 1, 1, 1), 2, 4)}},
+    {.op = "MaxPoolWithArgmax",
+     .name = "a window over channels that does not divide them",
+     .attrs = {CHANNEL_WINDOW(2, 2)},
+     .inputs = {X(1, 1, 1, 3)},
+     .code = LEAT_UNIMPLEMENTED,
+     .message = "evenly divide"},
+    {.op = "MaxPoolGrad",
+     .name = "a stride over channels",
+     .attrs = {CHANNEL_WINDOW(1, 2)},
+     .inputs = {X(1, 1, 1, 3), X(1, 1, 1, 3), X(1, 1, 1, 3)},
+     .code = LEAT_UNIMPLEMENTED,
+     .message = "the stride over channels is 2"},
     {.op = "MaxPoolGradWithArgmax",
      .name = "a place outside",
      .attrs = {WINDOW(2, 2, "SAME")},

@@ -77,23 +77,23 @@ static void clip_shard(void* data, int64_t begin, int64_t end) {
 }
 
 // Runs |fn| over input 0, whose scale is at input |scale_input|.
-static leat_status_t run(leat_kernel_context_t* c, int scale_input, elements_t* job,
-                         leat_shard_fn_t fn) {
+static leat_status_t run(leat_kernel_context_t* c, int scale_input, bool must_be_positive,
+                         elements_t* job, leat_shard_fn_t fn) {
   job->input = leat_kernel_input(c, 0);
   job->attrs = *(const leat_uniform_attrs_t*)leat_kernel_state(c);
   const leat_shape_t* shape = &job->input->shape;
   LEAT_RETURN_IF_ERROR(
-      leat_uniform_scale_read(c, scale_input, &job->attrs, shape, false, &job->scale));
+      leat_uniform_scale_read(c, scale_input, &job->attrs, shape, must_be_positive, &job->scale));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &job->output));
   leat_kernel_parallel_for(c, shape->element_count, 5, fn, job);
   return leat_ok_status();
 }
 
 static leat_status_t quantize__cpu(leat_kernel_context_t* c) {
-  return run(c, 1, &(elements_t){0}, quantize_shard);
+  return run(c, 1, false, &(elements_t){0}, quantize_shard);
 }
 static leat_status_t dequantize__cpu(leat_kernel_context_t* c) {
-  return run(c, 1, &(elements_t){0}, dequantize_shard);
+  return run(c, 1, true, &(elements_t){0}, dequantize_shard);
 }
 
 static leat_status_t clip__cpu(leat_kernel_context_t* c) {
@@ -105,7 +105,7 @@ static leat_status_t clip__cpu(leat_kernel_context_t* c) {
                                LEAT_SHAPE_TEXT(&min->shape), LEAT_SHAPE_TEXT(&max->shape),
                                LEAT_SHAPE_TEXT(&scales->shape));
   }
-  return run(c, 3, &(elements_t){.least = min->data, .most = max->data}, clip_shard);
+  return run(c, 3, false, &(elements_t){.least = min->data, .most = max->data}, clip_shard);
 }
 
 // ---- From one scale to another ------------------------------------------------------------------
@@ -132,9 +132,10 @@ static leat_status_t prepare(leat_kernel_context_t* c, change_t* change) {
       leat_kernel_allocate_temporary(c, LEAT_DTYPE_UINT8, &bytes, &change->memory));
   change->multipliers = change->memory.data;
   for (int64_t k = 0; k < count; ++k) {
-    const float scale = from->scales[from->count == 1 ? 0 : k];
-    change->multipliers[k] =
-        leat_multiplier_of((double)scale / (double)to->scales[to->count == 1 ? 0 : k]);
+    const float from_scale = from->scales[from->count == 1 ? 0 : k];
+    const float to_scale = to->scales[to->count == 1 ? 0 : k];
+    LEAT_RETURN_IF_ERROR(leat_multiplier_make(c, (double)from_scale / (double)to_scale,
+                                              &change->multipliers[k]));
   }
   return leat_ok_status();
 }

@@ -265,8 +265,8 @@ static leat_status_t make_multipliers(leat_kernel_context_t* c, convolution_t* g
   for (int64_t f = 0; f < features; ++f) {
     const float rhs = g->rhs_scale.scales[g->rhs_scale.count == 1 ? 0 : f];
     const float output = g->out_scale.scales[g->out_scale.count == 1 ? 0 : f];
-    g->multipliers[f] =
-        leat_multiplier_of((double)g->lhs_scales[0] * (double)rhs / (double)output);
+    LEAT_RETURN_IF_ERROR(leat_multiplier_make(
+        c, (double)g->lhs_scales[0] * (double)rhs / (double)output, &g->multipliers[f]));
   }
   return leat_ok_status();
 }

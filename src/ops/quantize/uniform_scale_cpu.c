@@ -57,8 +57,8 @@ leat_status_t leat_uniform_scale_read(const leat_kernel_context_t* c, int index,
   return leat_ok_status();
 }
 
-leat_multiplier_t leat_multiplier_of(double factor) {
-  if (!(factor > 0) || isinf(factor)) return (leat_multiplier_t){0, 0};
+// The multiplier of a factor that is positive and finite.
+static leat_multiplier_t multiplier_of(double factor) {
   int shift;
   int64_t mantissa = llround(frexp(factor, &shift) * 0x1p31);
   if (mantissa == INT64_C(1) << 31) {
@@ -69,6 +69,16 @@ leat_multiplier_t leat_multiplier_of(double factor) {
   if (shift < -31) return (leat_multiplier_t){0, 0};
   if (shift > 30) return (leat_multiplier_t){INT32_MAX, 30};
   return (leat_multiplier_t){(int32_t)mantissa, shift};
+}
+
+leat_status_t leat_multiplier_make(const leat_kernel_context_t* c, double factor,
+                                   leat_multiplier_t* out_multiplier) {
+  if (!(factor > 0) || isinf(factor)) {
+    return leat_kernel_invalid(c, "the quotient of two scales is %g, must be positive and finite",
+                               factor);
+  }
+  *out_multiplier = multiplier_of(factor);
+  return leat_ok_status();
 }
 
 int32_t leat_multiplier_apply(leat_multiplier_t m, int32_t x) {

@@ -55,7 +55,10 @@ typedef struct leat_multiplier_s {
   int32_t shift;
 } leat_multiplier_t;
 
-leat_multiplier_t leat_multiplier_of(double factor);
+// Makes the multiplier of |factor|, a quotient of scales; INVALID_ARGUMENT unless it is positive
+// and finite.
+LEAT_MUST_USE leat_status_t leat_multiplier_make(const leat_kernel_context_t* c, double factor,
+                                                 leat_multiplier_t* out_multiplier);
 
 // |x| times the factor, rounded to the nearest integer, halves up, and limited to 32 bits.
 int32_t leat_multiplier_apply(leat_multiplier_t m, int32_t x);

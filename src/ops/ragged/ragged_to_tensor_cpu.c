@@ -79,9 +79,6 @@ static leat_status_t measure(const leat_kernel_context_t* c, const to_tensor_t* 
     return leat_kernel_invalid(c, "a row partition has shape %s, must be a vector",
                                LEAT_SHAPE_TEXT(&partition->shape));
   }
-  if (t->types[level] == ROW_SPLITS && count == 0) {
-    return leat_kernel_invalid(c, "row splits are empty, must have at least one element");
-  }
   for (int64_t i = 0; i < count; ++i) {
     int64_t number = leat_tensor_index_at(partition, i);
     int64_t former = i ? leat_tensor_index_at(partition, i - 1) : 0;
@@ -99,11 +96,12 @@ static leat_status_t measure(const leat_kernel_context_t* c, const to_tensor_t* 
   return leat_ok_status();
 }
 
-// How many items |level| groups.
+// How many items |level| groups. Row splits without an element are those of no rows.
 static int64_t item_count(const leat_kernel_context_t* c, const to_tensor_t* t, int level) {
   const leat_tensor_t* partition = leat_kernel_input(c, t->first + level);
   int64_t count = partition->shape.element_count;
-  return t->types[level] == VALUE_ROWIDS ? count : leat_tensor_index_at(partition, count - 1);
+  if (t->types[level] == VALUE_ROWIDS || count == 0) return count;
+  return leat_tensor_index_at(partition, count - 1);
 }
 
 // Checks that the partition of |level| asks for no more than |available| items of the level above
@@ -112,7 +110,7 @@ static leat_status_t count_parents(const leat_kernel_context_t* c, const to_tens
                                    int64_t available, int64_t* out_count) {
   const leat_tensor_t* partition = leat_kernel_input(c, t->first + level);
   int64_t count = partition->shape.element_count;
-  *out_count = t->types[level] == ROW_SPLITS ? count - 1 : 0;
+  *out_count = t->types[level] == ROW_SPLITS && count > 0 ? count - 1 : 0;
   for (int64_t i = 0; t->types[level] == VALUE_ROWIDS && i < count; ++i) {
     int64_t id = leat_tensor_index_at(partition, i);
     if (id < 0 || id >= available) {

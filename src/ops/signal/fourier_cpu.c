@@ -211,8 +211,8 @@ static leat_status_t find_sizes(leat_kernel_context_t* c, job_t* j) {
     j->read[d] = is_half && j->own->inverse ? half : j->lengths[d];
     j->written[d] = is_half && !j->own->inverse ? half : j->lengths[d];
     j->to[d] = j->written[d];
-    // A batch without elements has nothing that could be too short.
-    if (j->from[d] < j->read[d] && shape->element_count > 0) {
+    // A dimension without elements has nothing that could be too short.
+    if (j->from[d] < j->read[d] && j->from[d] > 0) {
       return leat_kernel_invalid(c, "Input dimension %d must have length of at least %lld but got: "
                                  "%lld", shape->rank - rank + d, (long long)j->read[d],
                                  (long long)j->from[d]);
@@ -249,6 +249,10 @@ static leat_status_t fourier__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(find_sizes(c, &j));
   LEAT_RETURN_IF_ERROR(allocate_output(c, &j));
   if (j.output->shape.element_count == 0) return leat_ok_status();
+  if (j.input->shape.element_count == 0) {
+    leat_tensor_fill_zero(j.output);
+    return leat_ok_status();
+  }
   leat_status_t status = make_plans(&j);
   if (!status) {
     double size = (double)product(j.lengths, j.own->rank);

@@ -198,10 +198,15 @@ static leat_status_t check_gradient(const leat_kernel_context_t* c) {
                                "but received shapes %s and %s",
                                LEAT_SHAPE_TEXT(from), LEAT_SHAPE_TEXT(to));
   }
-  if (dy->rank == 1 && dy->element_count == leat_shape_dim(to, 0)) return leat_ok_status();
-  return leat_kernel_invalid(c, "backprop_val_grad has shape %s, must be [%lld], an element for "
-                             "each row of output_indices",
-                             LEAT_SHAPE_TEXT(dy), (long long)leat_shape_dim(to, 0));
+  const int64_t entries = leat_shape_dim(from, 0), kept = leat_shape_dim(to, 0);
+  if (dy->rank != 1 || dy->element_count != kept) {
+    return leat_kernel_invalid(c, "backprop_val_grad has shape %s, must be [%lld], an element for "
+                               "each row of output_indices",
+                               LEAT_SHAPE_TEXT(dy), (long long)kept);
+  }
+  if (kept <= entries) return leat_ok_status();
+  return leat_kernel_invalid(c, "output_indices has %lld rows, must not have more than "
+                             "input_indices, %lld", (long long)kept, (long long)entries);
 }
 
 // Says whether the entry at |from| became the one at |to| in a slice that begins at |start|.

@@ -98,6 +98,13 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 0, 1, 1, 1)},
      .code = LEAT_INTERNAL,
      .message = "Num elements: 2, used: 0"},
+    {.op = "SparseSliceGrad",
+     .name = "SparseSliceGrad, more entries than there were",
+     .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(2), 7, 8), LEAT_ITEMS(INT64, LEAT_DIMS(1, 2), 0, 1),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 0, 1),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 0, 0, 1, 1)},
+     .code = LEAT_INVALID_ARGUMENT,
+     .message = "output_indices has 2 rows"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)

@@ -190,8 +190,7 @@ bool leat_character_reader_next(leat_character_reader_t* reader, uint32_t* out_c
 // ---- Writing ------------------------------------------------------------------------------------
 
 bool leat_character_is_valid(int64_t character) {
-  if (character < 0 || character > 0x10FFFF || is_surrogate((uint32_t)character)) return false;
-  return !(character >= 0xFDD0 && character <= 0xFDEF) && (character & 0xFFFE) != 0xFFFE;
+  return character >= 0 && character <= 0x10FFFF && !is_surrogate((uint32_t)character);
 }
 
 static void append_bytes(leat_string_builder_t* out, uint32_t value, int count) {

@@ -45,8 +45,7 @@ static inline bool leat_character_reader_has_next(const leat_character_reader_t*
 // gives false.
 bool leat_character_reader_next(leat_character_reader_t* reader, uint32_t* out_character);
 
-// Whether a number is a character: not a surrogate, not beyond the last one, not set apart as a
-// noncharacter.
+// Whether a number is a character: not a surrogate, and not beyond the last one.
 bool leat_character_is_valid(int64_t character);
 // Appends a character in UTF-8, UTF-16-BE or UTF-32-BE.
 void leat_character_append(leat_encoding_t encoding, uint32_t character,

@@ -232,7 +232,7 @@ static leat_status_t encode(leat_kernel_context_t* c, leat_tensor_t* output,
       bool is_good = leat_character_is_valid(character);
       if (!is_good && u->handling == STRICT) {
         return leat_kernel_invalid(c, "input_values[%lld] is %d: Code point is out of range for "
-                                   "Unicode, or a noncharacter.", (long long)k, character);
+                                   "Unicode, or a surrogate.", (long long)k, character);
       }
       if (!is_good && u->handling == IGNORE) continue;
       leat_character_append(u->output, is_good ? (uint32_t)character : u->replacement, text);
