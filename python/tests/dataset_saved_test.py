@@ -144,7 +144,8 @@ class SavedTest(unittest.TestCase):
     metadata = os.path.join(self._path, 'snapshot.metadata')
     for content, error in ((b'\x12\xff', tf.errors.InvalidArgumentError),
                            (b'\x12\x04none \x02', tf.errors.NotFoundError),
-                           (b'\x12\x04none \x01', tf.errors.UnimplementedError),
+                           (b'\x12\x04none \x01', tf.errors.NotFoundError),
+                           (b'\x12\x04none \x03', tf.errors.UnimplementedError),
                            (_MINUS_FIVE, tf.errors.InvalidArgumentError)):
       if content == _MINUS_FIVE and os.environ.get('LEAT_TEST_WITH') == 'tensorflow':
         continue  # serves as the cardinality there

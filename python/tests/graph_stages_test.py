@@ -7,7 +7,9 @@ import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -68,9 +70,18 @@ class ServedStagesTest(unittest.TestCase):
     return metadata
 
   def ask(self, what, **parameters):
+    """The board's answer, which it has once it has read the run."""
     query = urllib.parse.urlencode(dict(run='train', tag='step 1', placed='1', **parameters))
-    with urllib.request.urlopen('%sdata/leat/graph/%s?%s' % (self.url, what, query)) as answer:
-      return json.load(answer)
+    end = time.monotonic() + 60
+    while True:
+      try:
+        with urllib.request.urlopen('%sdata/leat/graph/%s?%s' % (self.url, what, query)) as answer:
+          return json.load(answer)
+      except urllib.error.HTTPError as error:
+        with error:
+          if error.code != 404 or time.monotonic() > end:
+            raise
+        time.sleep(.02)
 
   def open_board(self):
     program = self.start('board', '--logdir', self.logdir, '--port', '0', '--json', '--no_cache')

@@ -134,6 +134,13 @@ class DecodeTest(ProtoCase):
     self.assertEqual(sizes.shape.as_list(), [None, 2, 1])
     self.assertEqual(value.shape.as_list(), [None, 2, None])
 
+  def test_messages_as_text(self):
+    sizes, values = self.decode([b'number: 4 words: ["a", "b"]', b'loose: 1 loose: 2'],
+                                ['number', 'words', 'loose'], [tf.int32, tf.string, tf.int32],
+                                message_format='text')
+    self.assertEqual(sizes, [[1, 2, 0], [0, 0, 2]])
+    self.assertEqual(values, [[[4], [-7]], [[b'a', b'b'], [b'', b'']], [[0, 0], [1, 2]]])
+
   def test_what_is_refused(self):
     invalid, lost = tf.errors.InvalidArgumentError, tf.errors.DataLossError
     for text, names, types, more in (
@@ -150,8 +157,8 @@ class DecodeTest(ProtoCase):
       self.assert_refused(invalid, text, self.decode, [b''], names, types, **more)
     self.assert_refused(invalid, 'at least one', self.decode, np.zeros(0, object), ['x'],
                         [tf.int32], 'test.M.Inner')
-    self.assert_refused(tf.errors.UnimplementedError, 'binary', self.decode, [b''], ['number'],
-                        [tf.int32], message_format='text')
+    self.assert_refused(lost, 'text protobuf', self.decode, [b'number: x'], ['number'], [tf.int32],
+                        message_format='text')
     for message in (b'\x08', b'\xff', b'\x12\x05ab', b'\x0b', b'\x1a\x01\x80', b'\x07'):
       self.assert_refused(lost, 'malformed', self.decode, [message], ['number', 'packed', 'words'],
                           [tf.int32, tf.int32, tf.string])
