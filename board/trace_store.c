@@ -37,8 +37,9 @@
 #define JSON_HEAD LEAT_SV("{\"traceEvents\":[")
 #define MAX_DEPTH 16     // of directories
 #define MAX_FILES 10000  // of a list
-// Of the slices of a recording so much is in memory while it is indexed: ten million.
-#define LIMIT_BYTES ((size_t)512 << 20)
+// The arrays that the slices of a recording may take in memory while it is indexed. Ten million
+// slices fill 440 MB; as arrays grow by doubling, these are held to the last one with some more.
+#define LIMIT_BYTES ((size_t)1 << 30)
 // Without a cache directory a recording whose file is larger goes to a temporary file.
 #define MAX_MEMORY_BYTES ((int64_t)512 << 20)
 #define NICE 10  // of the finder
