@@ -164,6 +164,24 @@ static void a_recording_comes_back(void** state) {
   leat_timeline_free(timeline);
 }
 
+// Changes each byte of the file |name|, and cuts it short, and expects that it is not used then.
+// |bytes| are what it has.
+static void expect_no_damage_is_passed(const char* name, char* bytes, size_t size,
+                                       bool (*is_used)(const char* path)) {
+  for (size_t i = 0; i < size; ++i) {
+    bytes[i] ^= 4;
+    rewrite(name, bytes, size);
+    const bool is_passed = is_used(test_path(RECORDING));
+    if (is_passed) print_error("byte %zu of %zu\n", i, size);
+    assert_false(is_passed);
+    bytes[i] ^= 4;
+  }
+  for (size_t cut = 0; cut < size; cut += 5) {
+    rewrite(name, bytes, cut);
+    assert_false(is_used(test_path(RECORDING)));
+  }
+}
+
 static void a_damaged_index_is_not_used(void** state) {
   size_t size;
   make_recording(RECORDING, 4);
@@ -171,17 +189,7 @@ static void a_damaged_index_is_not_used(void** state) {
   release(&made);
   const char* name = index_name();
   char* bytes = test_read_file(name, &size);
-  for (size_t i = 0; i < size; ++i) {
-    bytes[i] ^= 4;
-    rewrite(name, bytes, size);
-    if (has_index(test_path(RECORDING))) print_error("byte %zu of %zu\n", i, size);
-    assert_false(has_index(test_path(RECORDING)));
-    bytes[i] ^= 4;
-  }
-  for (size_t cut = 0; cut < size; cut += 5) {
-    rewrite(name, bytes, cut);
-    assert_false(has_index(test_path(RECORDING)));
-  }
+  expect_no_damage_is_passed(name, bytes, size, has_index);
   rewrite(name, bytes, size);
   assert_true(has_index(test_path(RECORDING)));
   leat_allocator_free(leat_allocator_system(), bytes);
@@ -232,17 +240,7 @@ static void an_index_is_used_without_its_delays(void** state) {
   assert_true(has_delays(test_path(RECORDING)));
   const char* name = delays_name();
   char* bytes = test_read_file(name, &size);
-  for (size_t i = 0; i < size; ++i) {
-    bytes[i] ^= 4;
-    rewrite(name, bytes, size);
-    if (has_delays(test_path(RECORDING))) print_error("byte %zu of %zu\n", i, size);
-    assert_false(has_delays(test_path(RECORDING)));
-    bytes[i] ^= 4;
-  }
-  for (size_t cut = 0; cut < size; cut += 5) {
-    rewrite(name, bytes, cut);
-    assert_false(has_delays(test_path(RECORDING)));
-  }
+  expect_no_damage_is_passed(name, bytes, size, has_delays);
   // Those of another state of the recording.
   make_recording(RECORDING, 5);
   rewrite(name, bytes, size);

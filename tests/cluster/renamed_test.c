@@ -113,8 +113,7 @@ static void closing_ends_steps(void** state) {
   char handle[32];
   cluster_build_queue(cluster);  // on the ps, which keeps its name
   open_named(cluster, "worker", "ps", cluster->addresses[CLUSTER_WORKER], LEAT_OK, handle);
-  cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
-  cluster_let_wait();
+  cluster_start_waiting_step(cluster, handle, &step);
   cluster_session_close(cluster, handle);
   assert_int_equal(cluster_step_end(&step), LEAT_CANCELLED);
   cluster_step_free(&step);
@@ -129,8 +128,7 @@ static void state_is_not_shared(void** state) {
   cluster_session_open(cluster, plain);
   open_named(cluster, "worker", "ps", cluster->addresses[CLUSTER_WORKER], LEAT_OK, renamed);
   cluster_step(cluster, renamed, NULL, "put", "fed", 5, LEAT_OK, "");
-  cluster_step_start(cluster, plain, "away", NULL, NULL, 0, &step);
-  cluster_let_wait();
+  cluster_start_waiting_step(cluster, plain, &step);
   assert_false(atomic_load(&step.call.end.times));
   assert_true(cluster_step(cluster, renamed, "away", NULL, NULL, 0, LEAT_OK, "") == -5);
   cluster_step(cluster, plain, NULL, "put", "fed", 6, LEAT_OK, "");

@@ -204,8 +204,7 @@ static void a_step_is_cancelled(void** state) {
   cluster_session_open(cluster, handle);
   for (int i = 0; i < 3; ++i) {
     cluster_step_t step;
-    cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
-    cluster_let_wait();
+    cluster_start_waiting_step(cluster, handle, &step);
     assert_false(atomic_load(&step.call.end.times));
     leat_rpc_cancel(step.call.call);
     assert_int_equal(cluster_step_end(&step), LEAT_CANCELLED);
@@ -302,8 +301,7 @@ static void a_worker_stops_while_steps_run(void** state) {
   const leat_output_t x = scene_placeholder(&cluster->scene, "x", LEAT_DTYPE_FLOAT);
   cluster_op(cluster, CLUSTER_WORKER, "Neg", "own", LEAT_INPUTS(x), LEAT_NO_ATTRS);
   cluster_session_open(cluster, handle);
-  cluster_step_start(cluster, handle, "away", NULL, NULL, 0, &step);
-  cluster_let_wait();
+  cluster_start_waiting_step(cluster, handle, &step);
   cluster_stop(cluster, CLUSTER_PS);
   const leat_status_code_t code = cluster_step_end(&step);
   assert_true(code == LEAT_CANCELLED || code == LEAT_UNAVAILABLE);
