@@ -131,13 +131,29 @@ leat_status_t leat_graph_unique_name(leat_graph_t* graph, leat_string_view_t bas
   return leat_ok_status();
 }
 
-// The hash of the name; INVALID_ARGUMENT for a name that no node may have.
-static leat_status_t read_name(const leat_node_spec_t* spec, uint64_t* out_hash) {
+static leat_status_t malformed_name(leat_string_view_t name) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Node '%.*s': Node name contains invalid characters", LEAT_SV_ARG(name));
+}
+
+// The hash of the name; INVALID_ARGUMENT for a name that the node may not have.
+static leat_status_t read_name(leat_graph_t* graph, const leat_node_spec_t* spec,
+                               uint64_t* out_hash) {
   *out_hash = spec->name_hash;
   if (*out_hash || leat_node_name_read(spec->name, true, out_hash)) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Node '%.*s': Node name contains invalid characters",
-                          LEAT_SV_ARG(spec->name));
+  if (!spec->any_name) return malformed_name(spec->name);
+  graph->has_any_names = true;
+  *out_hash = leat_node_name_hash(spec->name);
+  return leat_ok_status();
+}
+
+leat_status_t leat_graph_check_names(const leat_graph_t* graph) {
+  uint64_t hash;
+  for (size_t i = 0; graph->has_any_names && i < graph->node_count; ++i) {
+    const leat_string_view_t name = graph->nodes[i].name;
+    if (!leat_node_name_read(name, true, &hash)) return malformed_name(name);
+  }
+  return leat_ok_status();
 }
 
 static leat_status_t duplicate_name(leat_string_view_t name) {
@@ -268,7 +284,7 @@ static inline leat_status_t append_node(leat_graph_t* graph, uint64_t name_hash,
 static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* spec,
                                  int32_t* out_node) {
   uint64_t name_hash;
-  LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
+  LEAT_RETURN_IF_ERROR(read_name(graph, spec, &name_hash));
   LEAT_RETURN_IF_ERROR(check_deprecation(graph, spec->op));
   leat_node_signature_t signature;
   leat_node_t* node = NULL;
@@ -324,7 +340,7 @@ static leat_status_t check_like(leat_graph_t* graph, const leat_node_spec_t* spe
 static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
                               int32_t* out_node) {
   uint64_t name_hash;
-  LEAT_RETURN_IF_ERROR(read_name(spec, &name_hash));
+  LEAT_RETURN_IF_ERROR(read_name(graph, spec, &name_hash));
   leat_node_t* node = NULL;
   LEAT_RETURN_IF_ERROR(next_node(graph, &node));
   LEAT_DCHECK(spec->like >= 0 && (size_t)spec->like < graph->node_count);

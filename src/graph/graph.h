@@ -85,6 +85,7 @@ typedef struct leat_graph_s {
   int bad_consumer_count;
   struct leat_function_library_s* functions;  // perhaps the parent's; NULL until one is added
   bool has_placeholders;  // some node may lack an attribute's value (leat_node_waits)
+  bool has_any_names;     // some node may have a name as leat_node_spec_t.any_name allows
   // Shape inference for calls of functions, which the function room provides
   // (function/call_shapes.c); NULL: the row's shape function is asked.
   leat_status_t (*infer_call)(struct leat_graph_s* graph, const leat_node_t* node,
@@ -145,6 +146,9 @@ typedef struct leat_node_spec_s {
   bool infer_attrs;     // take missing types and counts from the inputs
   bool borrow_storage;  // name, device and attributes lie in this graph's or its parent's storage
   bool skip_shapes;     // leave the output shapes unknown; a later pass infers them
+  // The name may be any text, as TensorFlow's C API takes it. Such a graph can be looked at and
+  // written, but neither be run nor read again (leat_graph_check_names).
+  bool any_name;
 } leat_node_spec_t;
 
 // Checks the node against its op (number and types of inputs, attributes, defaults), infers its
@@ -153,6 +157,8 @@ typedef struct leat_node_spec_s {
 // GraphDef version removed.
 LEAT_MUST_USE leat_status_t leat_graph_add_node(leat_graph_t* graph, const leat_node_spec_t* spec,
                                                 int32_t* out_node);
+// INVALID_ARGUMENT where a node has a name that no GraphDef may have.
+LEAT_MUST_USE leat_status_t leat_graph_check_names(const leat_graph_t* graph);
 // Adds a node that repeats node |spec->like| with other inputs: it has the op, the output types and
 // the attributes of that node, except that |spec->attrs|, where given, replace its array (they may
 // differ only in attributes from which neither types nor shapes follow). |name|, |device| and

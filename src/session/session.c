@@ -317,6 +317,7 @@ static leat_status_t check_run(const leat_graph_t* graph, const leat_run_t* run,
                             "Run failed: the number of fetches and targets is 0, must be at least "
                             "1");
   }
+  LEAT_RETURN_IF_ERROR(leat_graph_check_names(graph));
   leat_word_map_t map;
   leat_word_map_initialize(graph->allocator, &map);
   leat_status_t status = check_edges(graph, run, &map, out_echoes);

@@ -6,6 +6,7 @@
 #include "capi/kit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void test_empty(void** state) {
   TF_Graph* graph = TF_NewGraph();
@@ -34,6 +35,35 @@ static void test_names_and_order(void** state) {
   TF_Operation* z = kit_no_op(graph, "z");
   assert_ptr_equal(TF_GraphNextOperation(graph, &position), z);
   TF_DeleteGraph(graph);
+}
+
+// A client may give a node any name, as bindings do ("const/0/[1 2 3 4]"). Such a graph can be
+// looked at and written; a session, which would have to read it, refuses it.
+static void test_any_name_is_taken(void** state) {
+  static const char* const names[] = {"const/0/[1 2 3 4]", "a b", "", "^a", "a:0", "\303\251"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    TF_Graph* graph = TF_NewGraph();
+    TF_Status* status = TF_NewStatus();
+    TF_Buffer* bytes = TF_NewBuffer();
+    TF_Operation* node =
+        TF_FinishOperation(TF_NewOperation(graph, "NoOp", names[i]), status);
+    assert_int_equal(TF_GetCode(status), TF_OK);
+    assert_string_equal(TF_OperationName(node), names[i]);
+    assert_ptr_equal(TF_GraphOperationByName(graph, names[i]), node);
+    TF_GraphToGraphDef(graph, bytes, status);
+    assert_int_equal(TF_GetCode(status), TF_OK);
+    TF_SessionOptions* options = TF_NewSessionOptions();
+    TF_Session* session = TF_NewSession(graph, options, status);
+    const TF_Operation* target = kit_no_op(graph, "sound");
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, status);
+    assert_int_equal(TF_GetCode(status), TF_INVALID_ARGUMENT);
+    assert_non_null(strstr(TF_Message(status), "Node name contains invalid characters"));
+    TF_DeleteSession(session, status);
+    TF_DeleteSessionOptions(options);
+    TF_DeleteBuffer(bytes);
+    TF_DeleteStatus(status);
+    TF_DeleteGraph(graph);
+  }
 }
 
 static void test_addresses_stay(void** state) {
@@ -351,6 +381,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_empty),
       cmocka_unit_test(test_names_and_order),
+      cmocka_unit_test(test_any_name_is_taken),
       cmocka_unit_test(test_addresses_stay),
       cmocka_unit_test(test_edges),
       cmocka_unit_test(test_control_edges),

@@ -352,6 +352,7 @@ static leat_status_t add_node(TF_OperationDescription* desc, const leat_op_t* op
       .attrs = desc->attrs,
       .attr_count = (int)desc->attr_count,
       .infer_attrs = true,
+      .any_name = true,
   };
   if (LEAT_UNLIKELY(graph->gradient && graph->gradient->builder.place)) {
     return add_in_gradient(graph, &spec, out_node);
