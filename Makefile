@@ -46,7 +46,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
   bench-python bench-trace test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
-  sdist test-sdist docs-python clean
+  sdist test-sdist test-clients docs-python clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -145,6 +145,10 @@ test-faults: setup all
 test-schedulers: setup all
 	@dev/setup schedulers
 	@$$(python3 dev/python_venv.py) tests/schedulers/schedulers.py --build $(BUILD)
+
+# Fetches the bindings of other languages, and compiles them: minutes, and no part of CI.
+test-clients: all
+	@dev/test-clients --build $(BUILD)
 
 wheel: setup all
 	@python3 python/build_backend.py wheel $(BUILD)/wheel $(BUILD)

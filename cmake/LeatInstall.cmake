@@ -18,8 +18,14 @@ if(TARGET leat_tool)
   install(TARGETS leat_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-configure_file(cmake/leat.pc.in leat.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/leat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# For pkg-config: leat, and tensorflow for bindings that look for it (the Rust crate does). Both find
+# what they name from their own place, so that an installed tree may be moved.
+file(RELATIVE_PATH LEAT_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(LEAT_TENSORFLOW_VERSION 2.21.0)  # as TF_Version says
+foreach(name leat tensorflow)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Leat)
 install(EXPORT LeatTargets NAMESPACE Leat:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/LeatConfig.cmake.in LeatConfig.cmake
