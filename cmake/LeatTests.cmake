@@ -22,7 +22,7 @@ if(NOT TARGET leat_module_png)
 endif()
 if(NOT TARGET leat_module_sqlite)
   list(FILTER test_sources EXCLUDE REGEX
-    "/(formats/database/sqlite|capi/dataset_sql)_test\\.c$")
+    "/(formats/database/(sqlite|summary_database)|capi/(dataset_sql|summary_database))_test\\.c$")
 endif()
 set(servers server security silence operator renamed worker_by_hand client client_stages supervisor
   recorder)
