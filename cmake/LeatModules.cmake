@@ -39,6 +39,7 @@ endif()
 leat_module(gif gif_lib.h gif libgif-dev)
 leat_module(jpeg jpeglib.h jpeg libjpeg62-turbo-dev)
 leat_module(png png.h png libpng-dev)
+leat_module(sqlite sqlite3.h sqlite3 libsqlite3-dev)
 leat_module(webp webp/demux.h webpdemux libwebp-dev)
 if(TARGET leat_module_webp)
   target_link_libraries(leat_module_webp PRIVATE webp)  # the decoder itself, in the same package

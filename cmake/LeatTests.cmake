@@ -20,6 +20,10 @@ endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
+if(NOT TARGET leat_module_sqlite)
+  list(FILTER test_sources EXCLUDE REGEX
+    "/(formats/database/(sqlite|summary_database)|capi/(dataset_sql|summary_database))_test\\.c$")
+endif()
 set(servers server security silence operator renamed worker_by_hand client client_stages supervisor
   recorder)
 list(JOIN servers "|" any_server)

@@ -217,6 +217,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   formats/media/webp.c: webp
 //     the loaded module with libwebp
 //     the first WebP file | atomic | process
+//   formats/database/sqlite.c: sqlite
+//     the loaded module with SQLite
+//     the first database | atomic | process
 //   formats/record/compression.c: zlib
 //     the loaded module with zlib
 //     the first compressed file | atomic | process

@@ -68,11 +68,11 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(indexed_dataset) X(index_flat_map_dataset) X(batch_size) X(assert_dataset)                \
   X(scan_dataset) X(choice_dataset) X(unique_dataset) X(random_dataset) X(seed_generator)     \
   X(generator_dataset) X(reducer_dataset) X(shuffle_dataset) X(cache_dataset) X(file_dataset) \
-  X(csv_dataset) X(parse_dataset) X(iterator) X(iterator_state) X(multi_device_iterator)      \
-  X(one_shot_iterator) X(dataset_reader) X(record_writer) X(save_dataset) X(load_dataset)     \
-  X(matching_dataset) X(fastest_dataset) X(branch_dataset) X(stats) X(stats_dataset)          \
-  X(snapshot_dataset) X(first_snapshot_dataset) X(chunk_list_dataset) X(map_defun) \
-  X(dataset_graph)
+  X(csv_dataset) X(sql_dataset) X(parse_dataset) X(iterator) X(iterator_state)                \
+  X(multi_device_iterator) X(one_shot_iterator) X(dataset_reader) X(record_writer)            \
+  X(save_dataset) X(load_dataset) X(matching_dataset) X(fastest_dataset) X(branch_dataset)    \
+  X(stats) X(stats_dataset) X(snapshot_dataset) X(first_snapshot_dataset)                     \
+  X(chunk_list_dataset) X(map_defun) X(dataset_graph)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

@@ -344,7 +344,8 @@ static void test_a_failed_element_is_passed_over(void** state) {
   NODE("text", "SerializeTensor", IN("place"), TYPE("T", "VARIANT"))                             \
   NODE("parsed", "ParseTensor", IN("text"), TYPE("out_type", "VARIANT"))                         \
   NODE("through", "DeserializeIterator", IN("it2") IN("parsed"), )                               \
-  NODE("bad", "DeserializeIterator", IN("it2") IN("range"), )
+  NODE("bad", "DeserializeIterator", IN("it2") IN("range"), )                                    \
+  NODE("model", "IteratorGetModelProto", IN("it"), )
 
 static int64_t next_of(functions_t* f, const char* name) {
   TF_Tensor* tensor = functions_run(f, name, 0, NULL, NULL);
@@ -362,7 +363,9 @@ static TF_Code run_target(functions_t* f, const char* name) {
 static void test_a_place_is_a_value(void** state) {
   functions_t f = functions_open(PLACES);
   assert_int_equal(run_target(&f, "same"), TF_FAILED_PRECONDITION);  // nothing to save
+  assert_int_equal(run_target(&f, "model"), TF_FAILED_PRECONDITION);
   functions_target(&f, "make");
+  assert_int_equal(run_target(&f, "model"), TF_NOT_FOUND);
   const int64_t first = next_of(&f, "next"), second = next_of(&f, "next");
   assert_int_equal(run_target(&f, "same"), TF_FAILED_PRECONDITION);  // nothing to restore
   functions_target(&f, "make2");

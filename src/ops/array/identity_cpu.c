@@ -30,6 +30,11 @@ static leat_status_t guarantee_const__cpu(leat_kernel_context_t* c) {
   return identity__cpu(c);
 }
 
+// Memory that this library allocates, or is handed, is never pinned.
+static leat_status_t check_pinned__cpu(leat_kernel_context_t* c) {
+  return leat_kernel_invalid(c, "not pinned: tensor is in plain memory of the host");
+}
+
 static leat_status_t ref_identity__cpu(leat_kernel_context_t* c) {
   leat_kernel_pass_ref(c, 0, 0);
   return leat_ok_status();
@@ -53,6 +58,7 @@ const leat_kernel_row_t leat_identity_kernels_cpu[] = {
      .constraints = PLAIN_TYPES,
      .compute = identity__cpu},
     {.op = "DebugGradientIdentity", .device_type = "CPU", .compute = identity__cpu},
+    {.op = "CheckPinned", .device_type = "CPU", .compute = check_pinned__cpu},
     {.op = "GuaranteeConst", .device_type = "CPU", .compute = guarantee_const__cpu},
     LEAT_KERNEL_ROWS_END,
 };

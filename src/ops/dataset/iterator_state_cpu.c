@@ -7,6 +7,7 @@
 // SerializeIterator gives the position as a vector of one variant, which a checkpoint may hold, and
 // DeserializeIterator takes it: the iterator must have its dataset already, as in TensorFlow. What
 // TensorFlow itself writes there, the state of each of its iterators, means nothing here.
+// IteratorGetModelProto, which asks for more of that state, finds none.
 #include <string.h>
 
 #include "ops/dataset/iterator_cpu.h"
@@ -109,6 +110,14 @@ static leat_status_t serialize_step(leat_pull_t* pull, leat_poll_t* out_poll) {
                          leat_tensor_data(output, leat_variant_t));
 }
 
+// What TensorFlow answers where a dataset is not tuned, as no dataset is here.
+static leat_status_t model_step(leat_pull_t* pull, leat_poll_t* out_poll) {
+  LEAT_RETURN_IF_ERROR(check_initialized(pull, "GetModelProto"));
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "Cannot find this iterator's analytical model: datasets are not tuned by "
+                          "a model");
+}
+
 static void position_finish(leat_pull_t* pull, leat_status_t status) {
   leat_turn_finish((leat_turn_t*)pull, status);
 }
@@ -120,6 +129,11 @@ static void position__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) 
 
 static void serialize__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
   leat_turn_begin(c, done, &leat_iterator_kind, 0, sizeof(leat_turn_t), serialize_step,
+                  position_finish);
+}
+
+static void model__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
+  leat_turn_begin(c, done, &leat_iterator_kind, 0, sizeof(leat_turn_t), model_step,
                   position_finish);
 }
 
@@ -205,6 +219,7 @@ static void deserialize__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t don
 const leat_kernel_row_t leat_iterator_state_kernels_cpu[] = {
     {.op = "SerializeIterator", .device_type = "CPU", .compute_async = serialize__cpu},
     {.op = "DeserializeIterator", .device_type = "CPU", .compute_async = deserialize__cpu},
+    {.op = "IteratorGetModelProto", .device_type = "CPU", .compute_async = model__cpu},
     {.op = "_IteratorPosition", .device_type = "CPU", .compute_async = position__cpu},
     {.op = "_RestoreIterator", .device_type = "CPU", .compute_async = restore__cpu},
     LEAT_KERNEL_ROWS_END,

@@ -4,8 +4,8 @@
 // All are marked stateful, as in TensorFlow, so that no pass folds one into a constant or takes two
 // of them for one. Some hold references to the tensors of their inputs, since the elements are read
 // when the step that made the dataset may long have ended. The kernels are in
-// tensor_dataset_cpu.c, sparse_slice_dataset_cpu.c, file_dataset_cpu.c, csv_dataset_cpu.c and
-// random_dataset_cpu.c.
+// tensor_dataset_cpu.c, sparse_slice_dataset_cpu.c, file_dataset_cpu.c, csv_dataset_cpu.c,
+// sql_dataset_cpu.c and random_dataset_cpu.c.
 #include "graph/inference/inference.h"
 #include "ops/dataset/dataset_shape.h"
 #include "ops/op_rows.h"
@@ -150,6 +150,13 @@ const leat_op_row_t leat_source_dataset_ops[] = {
      .flags = LEAT_OP_STATEFUL,
      .shape = csv_v2_shape,
      .doc = "CSVDataset; columns may also be left out."},
+    {.name = "SqlDataset",
+     .inputs = "driver_name: string; data_source_name: string; query: string",
+     .outputs = "handle: variant",
+     .attrs = LEAT_ELEMENT_ATTRS,
+     .flags = LEAT_OP_STATEFUL,
+     .shape = leat_shape_of_scalars,
+     .doc = "The rows of a query of an SQLite database."},
     // Elements that were saved.
     {.name = "SaveDataset",
      .inputs = "input_dataset: variant; path: string; shard_func_other_args: Tshard_func_args",

@@ -21,6 +21,7 @@
 #include "formats/wire/tensor_proto.h"
 #include "ops/kernel_rows.h"
 #include "ops/summary/message_cpu.h"
+#include "ops/summary/summary_writer_cpu.h"
 
 // Returns element |index| as a double, whatever its type.
 static double number_at(const leat_tensor_t* tensor, int64_t index) {
@@ -65,12 +66,25 @@ static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena)
   return leat_summary_set(c, items, count);
 }
 
-// The number of WriteScalarSummary.
+// What WriteScalarSummary adds: a float to an event file, the number as it is to a database.
 static leat_status_t make_scalar(leat_kernel_context_t* c, leat_arena_t* arena) {
   (void)arena;
-  leat_pb_summary_value_t value = {.simple_value = (float)number_at(leat_kernel_input(c, 3), 0),
+  const leat_tensor_t* number = leat_kernel_input(c, 3);
+  leat_pb_tensor_shape_proto_t scalar = {0};
+  leat_pb_tensor_proto_t proto = {.dtype = number->dtype, .tensor_shape = &scalar};
+  leat_pb_summary_metadata_plugin_data_t plugin = {.plugin_name = LEAT_SV("scalars")};
+  leat_pb_summary_metadata_t metadata = {.plugin_data = &plugin};
+  leat_pb_summary_value_t value = {.simple_value = (float)number_at(number, 0),
                                    .value_case = LEAT_SUMMARY_SIMPLE_VALUE};
+  bool is_database;
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, 2, &value.tag));
+  LEAT_RETURN_IF_ERROR(leat_summary_writer_is_database(c, &is_database));
+  if (is_database) {
+    proto.tensor_content = leat_string_view_make(number->data, leat_dtype_size(number->dtype));
+    value.tensor = &proto;
+    value.metadata = &metadata;
+    value.value_case = LEAT_SUMMARY_TENSOR;
+  }
   return leat_summary_set(c, &value, 1);
 }
 
@@ -133,6 +147,23 @@ static leat_status_t tensor_summary__cpu(leat_kernel_context_t* c) {
   return leat_summary_with_arena(c, make_tensor);
 }
 
+// As in TensorFlow, metadata that cannot be decoded are left out, without an error, but a database
+// refuses them.
+static leat_status_t read_metadata(const leat_kernel_context_t* c, leat_string_view_t bytes,
+                                   leat_arena_t* arena,
+                                   leat_pb_summary_metadata_t* out_metadata) {
+  bool is_database = false;
+  leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
+                                             NULL, out_metadata);
+  if (!status) return leat_ok_status();
+  leat_status_free(status);
+  *out_metadata = (leat_pb_summary_metadata_t){0};
+  if (leat_summary_first_input(c)) {
+    LEAT_RETURN_IF_ERROR(leat_summary_writer_is_database(c, &is_database));
+  }
+  return is_database ? leat_kernel_invalid(c, "Bad serialized_metadata") : leat_ok_status();
+}
+
 // A tensor with its tag and metadata: inputs (tag, tensor, metadata) of TensorSummaryV2, and
 // (..., tensor, tag, metadata) of WriteSummary.
 static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* arena) {
@@ -146,11 +177,7 @@ static leat_status_t make_tensor_v2(leat_kernel_context_t* c, leat_arena_t* aren
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, tag, &value.tag));
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first + 2, &bytes));
   LEAT_RETURN_IF_ERROR(tensor_to_proto(leat_kernel_input(c, tensor), arena, &proto));
-  // As in TensorFlow, metadata that cannot be decoded are left out, without an error.
-  leat_status_t status = leat_message_decode(&leat_pb_summary_metadata_descriptor, bytes, arena,
-                                             NULL, &metadata);
-  if (status) metadata = (leat_pb_summary_metadata_t){0};
-  leat_status_free(status);
+  LEAT_RETURN_IF_ERROR(read_metadata(c, bytes, arena, &metadata));
   if (first && bytes.size == 0) value.metadata = NULL;
   return leat_summary_set(c, &value, 1);
 }

@@ -1,6 +1,6 @@
-// Definitions of the ops that write summaries to event files while a step runs. SummaryWriter names
-// a writer, CreateSummaryFileWriter opens its file, the Write ops add events, and
-// CloseSummaryWriter ends it:
+// Definitions of the ops that write summaries to event files or databases while a step runs.
+// SummaryWriter names a writer, CreateSummaryFileWriter opens its file or CreateSummaryDbWriter its
+// database, the Write ops add events, and CloseSummaryWriter ends it:
 //
 //   writer <- SummaryWriter
 //   CreateSummaryFileWriter(writer, "logs", ...) -> WriteScalarSummary(writer, step, "loss", loss)
@@ -29,6 +29,13 @@ const leat_op_row_t leat_summary_writer_ops[] = {
      .contract = LEAT_RULES(LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2), LEAT_RULE_SCALAR(3),
                             LEAT_RULE_SCALAR(4)),
      .doc = "Opens the event file of a writer, unless it is open."},
+    {.name = "CreateSummaryDbWriter",
+     .inputs = "writer: resource; db_uri: string; experiment_name: string; run_name: string; "
+               "user_name: string",
+     .gradient = leat_gradient_none,
+     .contract = LEAT_RULES(LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2), LEAT_RULE_SCALAR(3),
+                            LEAT_RULE_SCALAR(4)),
+     .doc = "Opens the SQLite database of a writer, unless it is open."},
     {.name = "FlushSummaryWriter",
      .inputs = "writer: resource",
      .gradient = leat_gradient_none,

@@ -1,9 +1,12 @@
-// CPU kernels of writers of event files. A writer is a resource; SummaryWriter makes its handle
-// only, and CreateSummaryFileWriter the resource itself, over the event writer in
-// formats/record/event.h. That one gathers events in memory. They reach the file when more than
-// max_queue of them have gathered, with the first event that comes later than flush_millis after
-// the last time, by FlushSummaryWriter, and when the writer ends: CloseSummaryWriter takes it out
-// of its container, and the last kernel that still uses it closes the file.
+// CPU kernels of writers of summaries. A writer is a resource; SummaryWriter makes its handle only.
+// CreateSummaryFileWriter makes the resource itself over the event writer in
+// formats/record/event.h, and CreateSummaryDbWriter over a database
+// (formats/database/summary_database.h). CloseSummaryWriter takes it out of its container, and the
+// last kernel that still uses it closes the file.
+//
+// The event writer gathers events in memory. They reach the file when more than max_queue of them
+// have gathered, with the first event that comes later than flush_millis after the last time, by
+// FlushSummaryWriter, and when the writer ends. A database has each event at once.
 //
 // The kernels that describe a value as a Summary (message_cpu.h) call leat_summary_write() where
 // their op has no output. The kernels here add what is encoded already.
@@ -11,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "formats/database/summary_database.h"
 #include "formats/generated/graph.h"
 #include "formats/record/event.h"
 #include "formats/wire/decode.h"
@@ -20,7 +24,8 @@
 
 typedef struct writer_s {
   leat_resource_t resource;
-  leat_event_writer_t* events;
+  leat_event_writer_t* events;        // NULL: it writes into
+  leat_summary_database_t* database;  // NULL: it writes |events|
   int64_t max_queue;
   int64_t flush_ns;
   leat_mutex_t mutex;  // guards the two below
@@ -31,8 +36,9 @@ typedef struct writer_s {
 static void writer_destroy(leat_resource_t* resource) {
   writer_t* writer = (writer_t*)resource;
   leat_status_t status = leat_event_writer_close(writer->events);
+  status = leat_status_join(status, leat_summary_database_close(writer->database));
   if (status) {
-    leat_log(LEAT_LOG_WARNING, "Closing an event file failed: %s", leat_status_message(status));
+    leat_log(LEAT_LOG_WARNING, "Closing a summary writer failed: %s", leat_status_message(status));
   }
   leat_status_free(status);
   leat_mutex_deinitialize(&writer->mutex);
@@ -76,23 +82,46 @@ static leat_status_t open_events(const leat_kernel_context_t* c, leat_event_writ
   return status;
 }
 
-static leat_status_t make_writer(void* data, leat_resource_t** out_resource) {
-  const leat_kernel_context_t* c = data;
+// Makes a writer that |open| lets write somewhere.
+static leat_status_t make_writer(const leat_kernel_context_t* c,
+                                 leat_status_t (*open)(const leat_kernel_context_t* c,
+                                                       writer_t* writer),
+                                 leat_resource_t** out_resource) {
   writer_t* writer;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &writer));
-  leat_status_t status = open_events(c, &writer->events);
+  leat_status_t status = open(c, writer);
   if (status) {
     leat_allocator_free(leat_allocator_system(), writer);
     return status;
   }
   writer->resource.kind = &kWriterKind;
   writer->resource.references = 1;
-  writer->max_queue = *leat_tensor_data(leat_kernel_input(c, 2), const int32_t);
-  writer->flush_ns = *leat_tensor_data(leat_kernel_input(c, 3), const int32_t) * INT64_C(1000000);
-  writer->flushed_ns = leat_clock_now_ns();
   leat_mutex_initialize(&writer->mutex);
   *out_resource = &writer->resource;
   return leat_ok_status();
+}
+
+static leat_status_t open_file(const leat_kernel_context_t* c, writer_t* writer) {
+  writer->max_queue = *leat_tensor_data(leat_kernel_input(c, 2), const int32_t);
+  writer->flush_ns = *leat_tensor_data(leat_kernel_input(c, 3), const int32_t) * INT64_C(1000000);
+  writer->flushed_ns = leat_clock_now_ns();
+  return open_events(c, &writer->events);
+}
+
+static leat_status_t make_file_writer(void* data, leat_resource_t** out_resource) {
+  return make_writer(data, open_file, out_resource);
+}
+
+static leat_status_t open_database(const leat_kernel_context_t* c, writer_t* writer) {
+  const leat_summary_run_t run = {.experiment = leat_tensor_string_at(leat_kernel_input(c, 2), 0),
+                                  .run = leat_tensor_string_at(leat_kernel_input(c, 3), 0),
+                                  .user = leat_tensor_string_at(leat_kernel_input(c, 4), 0)};
+  return leat_summary_database_open(leat_tensor_string_at(leat_kernel_input(c, 1), 0), run,
+                                    &writer->database);
+}
+
+static leat_status_t make_database_writer(void* data, leat_resource_t** out_resource) {
+  return make_writer(data, open_database, out_resource);
 }
 
 // The handle in input 0, borrowed.
@@ -108,15 +137,22 @@ static leat_status_t read_handle(const leat_kernel_context_t* c,
   return leat_kernel_invalid(c, "writer must be the handle of a summary writer");
 }
 
-static leat_status_t create_file_writer__cpu(leat_kernel_context_t* c) {
+static leat_status_t create_writer(leat_kernel_context_t* c, leat_resource_make_fn_t make) {
   const leat_resource_handle_t* handle;
   leat_resource_t* writer;
   LEAT_RETURN_IF_ERROR(read_handle(c, &handle));
   LEAT_RETURN_IF_ERROR(leat_resource_manager_find_or_make(
-      c->services->resources, handle->container, handle->name, &kWriterKind, make_writer, c,
-      &writer));
+      c->services->resources, handle->container, handle->name, &kWriterKind, make, c, &writer));
   leat_resource_release(writer);
   return leat_ok_status();
+}
+
+static leat_status_t create_file_writer__cpu(leat_kernel_context_t* c) {
+  return create_writer(c, make_file_writer);
+}
+
+static leat_status_t create_database_writer__cpu(leat_kernel_context_t* c) {
+  return create_writer(c, make_database_writer);
 }
 
 leat_status_t leat_summary_writer_find(const leat_kernel_context_t* c, int index,
@@ -128,8 +164,17 @@ static leat_status_t find_writer(const leat_kernel_context_t* c, writer_t** out_
   return leat_summary_writer_find(c, 0, (leat_resource_t**)out_writer);
 }
 
+leat_status_t leat_summary_writer_is_database(const leat_kernel_context_t* c, bool* out_is) {
+  writer_t* writer;
+  LEAT_RETURN_IF_ERROR(find_writer(c, &writer));
+  *out_is = writer->database != NULL;
+  leat_resource_release(&writer->resource);
+  return leat_ok_status();
+}
+
 // To be called with the lock held.
 static leat_status_t flush(writer_t* writer) {
+  if (writer->database) return leat_ok_status();
   writer->queued = 0;
   writer->flushed_ns = leat_clock_now_ns();
   return leat_event_writer_flush(writer->events);
@@ -169,6 +214,11 @@ static leat_status_t count_event(writer_t* writer) {
 leat_status_t leat_summary_writer_add(leat_resource_t* resource, const leat_pb_event_t* event) {
   writer_t* writer = (writer_t*)resource;
   LEAT_DCHECK(resource->kind == &kWriterKind);
+  if (writer->database) {
+    leat_pb_event_t stamped = *event;
+    stamped.wall_time = (double)leat_clock_wall_ns() * 1e-9;
+    return leat_summary_database_add(writer->database, &stamped);
+  }
   LEAT_RETURN_IF_ERROR(leat_event_writer_add(writer->events, event));
   return count_event(writer);
 }
@@ -223,8 +273,13 @@ static leat_status_t import_event(leat_kernel_context_t* c, leat_arena_t* arena)
   writer_t* writer;
   LEAT_RETURN_IF_ERROR(decode(c, arena, &leat_pb_event_descriptor, "tf.Event", bytes, &event));
   LEAT_RETURN_IF_ERROR(find_writer(c, &writer));
-  leat_status_t status = leat_event_writer_add_encoded(writer->events, bytes);
-  if (!status) status = count_event(writer);
+  leat_status_t status;
+  if (writer->database) {
+    status = leat_summary_database_add(writer->database, &event);
+  } else {
+    status = leat_event_writer_add_encoded(writer->events, bytes);
+    if (!status) status = count_event(writer);
+  }
   leat_resource_release(&writer->resource);
   return status;
 }
@@ -239,6 +294,7 @@ const leat_kernel_row_t leat_summary_writer_kernels_cpu[] = {
     LEAT_CPU_KERNEL("SummaryWriter", NULL, leat_handle_t, handle_create, summary_writer__cpu,
                     .destroy = handle_destroy),
     STATELESS("CreateSummaryFileWriter", create_file_writer__cpu),
+    STATELESS("CreateSummaryDbWriter", create_database_writer__cpu),
     STATELESS("FlushSummaryWriter", flush_writer__cpu),
     STATELESS("CloseSummaryWriter", close_writer__cpu),
     STATELESS("WriteRawProtoSummary", write_raw_summary__cpu),
