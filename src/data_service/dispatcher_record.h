@@ -27,8 +27,8 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_
 
 // A consumer of a coordinated iteration cannot reach the worker of a task, and asks to go on
 // without it (task_removal.c). Waits until all consumers ask for it in the same round: the task is
-// removed then; or for some seconds. The mutex is held, and let go of meanwhile. FAILED_PRECONDITION where
-// the iteration is not coordinated.
+// removed then; or for some seconds. The mutex is held, and let go of meanwhile.
+// FAILED_PRECONDITION where the iteration is not coordinated.
 LEAT_MUST_USE leat_status_t leat_dispatcher_vote_removal(
     leat_dispatcher_t* dispatcher, const leat_pb_maybe_remove_task_request_t* request,
     bool* out_removed);
