@@ -201,3 +201,44 @@ leat_status_t leat_dataset_graph_prepare(leat_dataset_graph_t* graph) {
   }
   return leat_ok_status();
 }
+
+// ---- Resources ----------------------------------------------------------------------------------
+
+// The op that makes a handle which stands for nothing, with which |op| makes a resource of its own;
+// NULL for ops that keep none.
+static const char* dummy_for(leat_string_view_t op) {
+  static const struct {
+    const char *op, *dummy;
+  } kDatasets[] = {
+      {"ShuffleDatasetV2", "DummySeedGenerator"},
+      {"ShuffleDatasetV3", "DummySeedGenerator"},
+      {"ShuffleAndRepeatDatasetV2", "DummySeedGenerator"},
+      {"RandomDatasetV2", "DummySeedGenerator"},
+      {"CacheDatasetV2", "DummyMemoryCache"},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kDatasets); ++i) {
+    if (leat_string_view_equals(op, kDatasets[i].op)) return kDatasets[i].dummy;
+  }
+  return NULL;
+}
+
+static bool is_handle(const leat_pb_node_def_t* node) {
+  const leat_pb_attr_value_t* type =
+      node && leat_string_view_equals(node->op, "Const") ? leat_node_def_attr(node, "dtype") : NULL;
+  return type && type->type == LEAT_DTYPE_RESOURCE;
+}
+
+leat_status_t leat_dataset_graph_localize(leat_dataset_graph_t* graph) {
+  const size_t count = graph->def.node.count;
+  leat_pb_node_def_t* dummy;
+  for (size_t i = 0; i < count; ++i) {
+    const leat_pb_node_def_t node = graph->def.node.items[i];
+    const char* op = dummy_for(node.op);
+    for (size_t k = 0; op && k < node.input.count; ++k) {
+      if (!is_handle(leat_dataset_graph_input(graph, &node, k))) continue;
+      LEAT_RETURN_IF_ERROR(leat_dataset_graph_add(graph, "data_service/handle", op, 0, &dummy));
+      node.input.items[k] = dummy->name;
+    }
+  }
+  return leat_ok_status();
+}

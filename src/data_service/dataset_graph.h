@@ -28,6 +28,10 @@ LEAT_MUST_USE leat_status_t leat_dataset_graph_write(const leat_dataset_graph_t*
 // the client's, and tables are named by their nodes, so that each pass over the dataset finds them.
 LEAT_MUST_USE leat_status_t leat_dataset_graph_prepare(leat_dataset_graph_t* graph);
 
+// Gives datasets that shuffle or remember elements resources of their own. A client has the handles
+// of its resources as constants, and no other process can find what they stand for.
+LEAT_MUST_USE leat_status_t leat_dataset_graph_localize(leat_dataset_graph_t* graph);
+
 // The name of the dataset's node.
 leat_string_view_t leat_dataset_graph_root(const leat_dataset_graph_t* graph);
 // The node that data input |index| of |node| reads; NULL where there is none.

@@ -14,6 +14,7 @@
 #include "base/file_system.h"
 #include "cluster/rpc.h"
 #include "data_service/dispatcher_record.h"
+#include "data_service/split_providers.h"
 #include "formats/path.h"
 
 #define MINUTE_MS INT64_C(60000)
@@ -96,6 +97,10 @@ void leat_dispatcher_free(leat_dispatcher_t* dispatcher) {
   if (dispatcher->has_thread) leat_thread_join(dispatcher->thread);
   for (leat_data_worker_record_t* w = dispatcher->state.workers; w; w = w->next) {
     leat_rpc_channel_free(w->channel);
+  }
+  const leat_data_table_t* iterations = &dispatcher->state.iterations;
+  for (size_t i = 0; i < iterations->count; ++i) {
+    leat_split_providers_free(((leat_data_iteration_t*)iterations->items[i])->providers);
   }
   leat_dispatcher_state_deinitialize(&dispatcher->state);
   leat_condition_deinitialize(&dispatcher->changed);

@@ -1,7 +1,7 @@
-// The methods of a dispatcher. Workers ask what to do (heartbeats), clients which workers to ask.
-// An answer is made while the mutex is held, of texts that never change, and encoded after that. A
-// new iteration is sent to the workers at once, so that its first element does not wait for a
-// heartbeat; a worker that cannot be reached gets it with its next one.
+// The methods that clients call; those of workers are in dispatcher_workers.c. An answer is made
+// while the mutex is held, of texts that never change, and encoded after that. A new iteration is
+// sent to the workers at once, so that its first element does not wait for a heartbeat; a worker
+// that cannot be reached gets it with its next one.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,203 +12,10 @@
 #include "data_service/dataset_file.h"
 #include "data_service/dataset_graph.h"
 #include "data_service/dispatcher_record.h"
+#include "data_service/split_providers.h"
 
 #define PROTOCOL_VERSION 9   // of TensorFlow 2.21
 #define ANSWER_MS 60000      // for a worker to take a task
-
-// ---- Tasks --------------------------------------------------------------------------------------
-
-static bool is_static(int32_t policy) {
-  return policy >= LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_FILE;
-}
-
-static leat_status_t name_dataset_file(const leat_dispatcher_t* dispatcher, leat_string_view_t id,
-                                       leat_arena_t* arena, leat_string_view_t* out_path) {
-  return leat_arena_print(arena, out_path, "%.*s/datasets/%.*s",
-                          LEAT_SV_ARG(dispatcher->options.work_dir), LEAT_SV_ARG(id));
-}
-
-// Says where the dataset is.
-static leat_status_t describe_dataset(const leat_dispatcher_t* dispatcher,
-                                      leat_data_dataset_t* dataset, leat_arena_t* arena,
-                                      leat_pb_task_def_t* def) {
-  enum { DATASET_DEF = 1, PATH = 2 };
-  if (!dispatcher->options.work_dir.size) {
-    def->dataset_case = DATASET_DEF;
-    def->dataset_def = &dataset->def;
-    return leat_ok_status();
-  }
-  def->dataset_case = PATH;
-  return name_dataset_file(dispatcher, dataset->id, arena, &def->path);
-}
-
-leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_t* dispatcher,
-                                            const leat_data_task_t* task, leat_arena_t* arena,
-                                            leat_pb_task_def_t* out_def) {
-  enum { NUM_CONSUMERS = 7 };
-  const leat_data_iteration_t* iteration = task->iteration;
-  const leat_data_job_t* job = iteration->job;
-  *out_def = (leat_pb_task_def_t){
-      .dataset_id = job->dataset->id,
-      .task_id = task->id,
-      .iteration_id = iteration->id,
-      .worker_address = task->worker->address,
-      .num_consumers = job->num_consumers,
-      .optional_num_consumers_case = job->is_coordinated ? NUM_CONSUMERS : 0,
-      .use_cross_trainer_cache = job->uses_cross_trainer_cache,
-  };
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &out_def->processing_mode_def));
-  out_def->processing_mode_def->sharding_policy = job->sharding_policy;
-  if (is_static(job->sharding_policy)) {
-    if (task->worker->index < 0) {
-      return leat_make_status(LEAT_NOT_FOUND,
-                              "Sharding a dataset failed: worker %.*s is none of the %zu whose "
-                              "addresses the dispatcher was given (worker_addresses)",
-                              LEAT_SV_ARG(task->worker->address),
-                              dispatcher->state.worker_addresses.count);
-    }
-    out_def->num_workers = (int64_t)dispatcher->state.worker_addresses.count;
-    out_def->worker_index = task->worker->index;
-  }
-  return describe_dataset(dispatcher, job->dataset, arena, out_def);
-}
-
-// Gives a worker the task of an iteration: at once, or when the consumers agree.
-static leat_status_t give_task(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
-                               leat_data_worker_record_t* worker) {
-  leat_data_task_t* task;
-  if (iteration->job->is_coordinated) {
-    return leat_dispatcher_add_pending_task(&dispatcher->state, iteration, worker);
-  }
-  return leat_dispatcher_add_task(&dispatcher->state, iteration, worker, &task);
-}
-
-// ---- What workers ask ---------------------------------------------------------------------------
-
-static leat_status_t register_worker(leat_dispatcher_t* dispatcher,
-                                     const leat_pb_worker_heartbeat_request_t* request,
-                                     leat_data_worker_record_t** out_worker) {
-  const leat_data_table_t* iterations = &dispatcher->state.iterations;
-  LEAT_RETURN_IF_ERROR(leat_dispatcher_add_worker(&dispatcher->state, request, out_worker));
-  for (size_t i = 0; i < iterations->count; ++i) {
-    leat_data_iteration_t* iteration = iterations->items[i];
-    if (iteration->is_finished || iteration->job->is_coordinated) continue;
-    LEAT_RETURN_IF_ERROR(give_task(dispatcher, iteration, *out_worker));
-  }
-  leat_data_tell(&dispatcher->options.teller, &(leat_data_event_t){
-                                                  .name = "worker_registered",
-                                                  .address = (*out_worker)->address});
-  return leat_ok_status();
-}
-
-// A worker without a task of a coordinated iteration is new, or was away and its task was removed.
-static leat_status_t rejoin_rounds(leat_dispatcher_t* dispatcher,
-                                   leat_data_worker_record_t* worker) {
-  const leat_data_table_t* iterations = &dispatcher->state.iterations;
-  for (size_t i = 0; i < iterations->count; ++i) {
-    leat_data_iteration_t* iteration = iterations->items[i];
-    const leat_data_task_t* task = worker->tasks;
-    while (task && task->iteration != iteration) task = task->next_of_worker;
-    if (task || !iteration->job->is_coordinated || iteration->is_finished) continue;
-    LEAT_RETURN_IF_ERROR(give_task(dispatcher, iteration, worker));
-  }
-  return leat_ok_status();
-}
-
-static bool lists(const leat_pb_int64_list_t* list, int64_t number) {
-  for (size_t i = 0; i < list->count; ++i) {
-    if (list->items[i] == number) return true;
-  }
-  return false;
-}
-
-// Tells the worker which of its tasks it should not have, and which it should.
-static leat_status_t compare_tasks(leat_dispatcher_t* dispatcher,
-                                   const leat_data_worker_record_t* worker,
-                                   const leat_pb_int64_list_t* current, leat_arena_t* arena,
-                                   leat_pb_worker_heartbeat_response_t* answer) {
-  size_t count = 0;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, current->count, &answer->tasks_to_delete.items));
-  for (size_t i = 0; i < current->count; ++i) {
-    const leat_data_task_t* task = worker->tasks;
-    while (task && task->id != current->items[i]) task = task->next_of_worker;
-    if (!task) {
-      answer->tasks_to_delete.items[answer->tasks_to_delete.count++] = current->items[i];
-    }
-  }
-  for (const leat_data_task_t* t = worker->tasks; t; t = t->next_of_worker) ++count;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &answer->new_tasks.items));
-  for (const leat_data_task_t* t = worker->tasks; t; t = t->next_of_worker) {
-    if (lists(current, t->id)) continue;
-    LEAT_RETURN_IF_ERROR(leat_dispatcher_describe_task(
-        dispatcher, t, arena, &answer->new_tasks.items[answer->new_tasks.count]));
-    ++answer->new_tasks.count;
-  }
-  return leat_ok_status();
-}
-
-static leat_status_t take_heartbeat(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
-                                    const leat_pb_worker_heartbeat_request_t* request,
-                                    leat_pb_worker_heartbeat_response_t* answer) {
-  leat_data_worker_record_t* worker =
-      leat_dispatcher_find_worker(&dispatcher->state, request->worker_address);
-  if (!worker) LEAT_RETURN_IF_ERROR(register_worker(dispatcher, request, &worker));
-  worker->heard_of_ns = leat_clock_now_ns();
-  worker->is_lost = false;
-  LEAT_RETURN_IF_ERROR(rejoin_rounds(dispatcher, worker));
-  return compare_tasks(dispatcher, worker, &request->current_tasks, arena, answer);
-}
-
-static leat_status_t serve_worker_heartbeat(void* server, leat_data_call_t* call,
-                                            const void* message, void* answer) {
-  leat_dispatcher_t* dispatcher = server;
-  leat_mutex_lock(&dispatcher->mutex);
-  leat_status_t status = take_heartbeat(dispatcher, &call->arena, message, answer);
-  leat_mutex_unlock(&dispatcher->mutex);
-  return status;
-}
-
-static leat_status_t serve_worker_update(void* server, leat_data_call_t* call,
-                                         const void* message, void* answer) {
-  leat_dispatcher_t* dispatcher = server;
-  const leat_pb_worker_update_request_t* request = message;
-  leat_status_t status = leat_ok_status();
-  leat_data_task_t* task;
-  (void)call;
-  (void)answer;
-  leat_mutex_lock(&dispatcher->mutex);
-  for (size_t i = 0; i < request->updates.count && !status; ++i) {
-    const leat_pb_task_progress_t* update = &request->updates.items[i];
-    status = leat_dispatcher_find_task(&dispatcher->state, update->task_id, &task);
-    if (!status && update->completed && !task->is_finished) leat_data_task_finish(task);
-  }
-  leat_mutex_unlock(&dispatcher->mutex);
-  return status;
-}
-
-static leat_status_t serve_get_dataset_def(void* server, leat_data_call_t* call,
-                                           const void* message, void* out_answer) {
-  leat_dispatcher_t* dispatcher = server;
-  const leat_pb_get_dataset_def_request_t* request = message;
-  leat_pb_get_dataset_def_response_t* answer = out_answer;
-  leat_data_dataset_t* dataset;
-  (void)call;
-  leat_mutex_lock(&dispatcher->mutex);
-  leat_status_t status =
-      leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);
-  if (!status) answer->dataset_def = &dataset->def;
-  leat_mutex_unlock(&dispatcher->mutex);
-  return status;
-}
-
-static leat_status_t serve_get_split(void* server, leat_data_call_t* call, const void* message,
-                                     void* answer) {
-  (void)server;
-  (void)call;
-  (void)message;
-  (void)answer;
-  return leat_make_status(LEAT_UNIMPLEMENTED, "Splits are not there yet");
-}
 
 // ---- What clients ask ---------------------------------------------------------------------------
 
@@ -257,7 +64,7 @@ static leat_status_t register_dataset(leat_dispatcher_t* dispatcher, leat_arena_
   leat_mutex_unlock(&dispatcher->mutex);
   LEAT_RETURN_IF_ERROR(status);
   if (!dispatcher->options.work_dir.size) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(name_dataset_file(dispatcher, dataset->id, arena, &path));
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_name_file(dispatcher, dataset->id, arena, &path));
   return leat_dataset_file_write(path.data, &dataset->def);
 }
 
@@ -342,9 +149,31 @@ static leat_status_t make_tasks(leat_dispatcher_t* dispatcher, leat_data_iterati
   return leat_ok_status();
 }
 
-// Finds or makes the iteration, and a client of it.
+// Computes the splits of an iteration that is yet to be made, without the mutex, since it takes a
+// session. NULL where there are none to be made.
+static leat_status_t make_providers(leat_dispatcher_t* dispatcher,
+                                    const leat_pb_get_or_create_iteration_request_t* request,
+                                    leat_split_providers_t** out_providers) {
+  leat_string_view_t graph = {0};
+  leat_data_job_t* job;
+  *out_providers = NULL;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      leat_dispatcher_find_job(&dispatcher->state, request->job_id, &job);
+  const bool is_made =
+      !status && job->sharding_policy == LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC &&
+      !leat_data_job_find_iteration(job, request->repetition);
+  if (is_made) graph = job->dataset->def.graph;
+  leat_mutex_unlock(&dispatcher->mutex);
+  if (!is_made) return status;
+  return leat_split_providers_create(dispatcher->options.runtime, graph, out_providers);
+}
+
+// Finds or makes the iteration, and a client of it. |*inout_providers| are taken where they are
+// needed.
 static leat_status_t enter_iteration(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
                                      const leat_pb_get_or_create_iteration_request_t* request,
+                                     leat_split_providers_t** inout_providers,
                                      assignment_t** out_assignments, size_t* out_count,
                                      int64_t* out_client) {
   leat_data_job_t* job;
@@ -354,6 +183,8 @@ static leat_status_t enter_iteration(leat_dispatcher_t* dispatcher, leat_arena_t
   if (!iteration) {
     LEAT_RETURN_IF_ERROR(leat_dispatcher_add_iteration(&dispatcher->state, job,
                                                        request->repetition, &iteration));
+    iteration->providers = *inout_providers;
+    *inout_providers = NULL;
     leat_status_t status = make_tasks(dispatcher, iteration, arena, out_assignments, out_count);
     if (status) {
       leat_data_iteration_collect(iteration);
@@ -384,12 +215,15 @@ static leat_status_t serve_get_iteration(void* server, leat_data_call_t* call,
                                          const void* message, void* out_answer) {
   leat_dispatcher_t* dispatcher = server;
   leat_pb_get_or_create_iteration_response_t* answer = out_answer;
+  leat_split_providers_t* providers;
   assignment_t* assignments = NULL;
   size_t count = 0;
+  LEAT_RETURN_IF_ERROR(make_providers(dispatcher, message, &providers));
   leat_mutex_lock(&dispatcher->mutex);
-  leat_status_t status = enter_iteration(dispatcher, &call->arena, message, &assignments, &count,
-                                         &answer->iteration_client_id);
+  leat_status_t status = enter_iteration(dispatcher, &call->arena, message, &providers,
+                                         &assignments, &count, &answer->iteration_client_id);
   leat_mutex_unlock(&dispatcher->mutex);
+  leat_split_providers_free(providers);  // another client was faster
   for (size_t i = 0; i < count && !status; ++i) status = send_task(&assignments[i]);
   return status;
 }
@@ -541,12 +375,13 @@ static leat_status_t refuse_snapshot(void* server, leat_data_call_t* call, const
 
 const leat_data_method_t leat_dispatcher_methods[] = {
     {"WorkerHeartbeat", &leat_pb_worker_heartbeat_request_descriptor,
-     &leat_pb_worker_heartbeat_response_descriptor, serve_worker_heartbeat},
-    {"WorkerUpdate", &leat_pb_worker_update_request_descriptor, NULL, serve_worker_update},
+     &leat_pb_worker_heartbeat_response_descriptor, leat_dispatcher_serve_worker_heartbeat},
+    {"WorkerUpdate", &leat_pb_worker_update_request_descriptor, NULL,
+     leat_dispatcher_serve_worker_update},
     {"GetDatasetDef", &leat_pb_get_dataset_def_request_descriptor,
-     &leat_pb_get_dataset_def_response_descriptor, serve_get_dataset_def},
+     &leat_pb_get_dataset_def_response_descriptor, leat_dispatcher_serve_get_dataset_def},
     {"GetSplit", &leat_pb_get_split_request_descriptor, &leat_pb_get_split_response_descriptor,
-     serve_get_split},
+     leat_dispatcher_serve_get_split},
     {"GetVersion", NULL, &leat_pb_get_version_response_descriptor, serve_get_version},
     {"GetOrRegisterDataset", &leat_pb_get_or_register_dataset_request_descriptor,
      &leat_pb_get_or_register_dataset_response_descriptor, serve_register_dataset},

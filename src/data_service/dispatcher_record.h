@@ -25,6 +25,21 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_
                                                           leat_arena_t* arena,
                                                           leat_pb_task_def_t* out_def);
 
+// The path of the file of a dataset in the work directory.
+LEAT_MUST_USE leat_status_t leat_dispatcher_name_file(const leat_dispatcher_t* dispatcher,
+                                                      leat_string_view_t id, leat_arena_t* arena,
+                                                      leat_string_view_t* out_path);
+
+// Methods that workers call (leat_data_method_t); dispatcher_workers.c.
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_worker_heartbeat(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_worker_update(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_dataset_def(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_split(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+
 // A consumer of a coordinated iteration cannot reach the worker of a task, and asks to go on
 // without it (task_removal.c). Waits until all consumers ask for it in the same round: the task is
 // removed then; or for some seconds. The mutex is held, and let go of meanwhile.

@@ -11,12 +11,12 @@
 // other as its tensors.
 #include "data_service/element_source.h"
 
-#include "data_service/dataset_graph.h"
 #include "formats/generated/data_service.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/builder.h"
 #include "graph/import/import.h"
+#include "kernel/resource.h"
 #include "tensor/object.h"
 
 enum { COMPRESSED_FIELD = 3, UNCOMPRESSED_FIELD = 5 };  // of GetElementResponse
@@ -24,6 +24,7 @@ enum { COMPRESSED_FIELD = 3, UNCOMPRESSED_FIELD = 5 };  // of GetElementResponse
 struct leat_element_source_s {
   leat_allocator_t* allocator;
   leat_shared_graph_t* graph;
+  leat_resource_manager_t* resources;  // of the session; NULL: its own
   leat_session_t* session;
   leat_output_t next, cardinality;
   int32_t make_iterator;
@@ -34,22 +35,22 @@ struct leat_element_source_s {
 
 // ---- The graph ----------------------------------------------------------------------------------
 
-// Imports |def| without its _Retval, which no session can run.
+// Imports |def| without its _Retval, which no session can run, and finds |names| in it.
 static leat_status_t import_graph(leat_graph_t* graph, const leat_dataset_graph_t* def,
-                                  leat_output_t* out_dataset) {
+                                  const leat_tensor_name_t* names, int count,
+                                  leat_output_t* out_outputs) {
   leat_string_builder_t bytes;
-  const leat_tensor_name_t root = {leat_dataset_graph_root(def), 0};
   const leat_import_options_t options = {
-      .return_outputs = &root, .return_output_count = 1, .allow_internal_names = true};
+      .return_outputs = names, .return_output_count = count, .allow_internal_names = true};
   leat_import_results_t results;
-  leat_string_builder_initialize(graph->allocator, &bytes);
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
   leat_status_t status = leat_dataset_graph_write(def, false, &bytes);
   if (!status) {
     status = leat_graph_import(graph, leat_string_builder_view(&bytes), &options, &results);
   }
   leat_string_builder_deinitialize(&bytes);
   LEAT_RETURN_IF_ERROR(status);
-  *out_dataset = results.return_outputs[0];
+  for (int i = 0; i < count; ++i) out_outputs[i] = results.return_outputs[i];
   leat_import_results_deinitialize(&results);
   return leat_ok_status();
 }
@@ -80,7 +81,8 @@ static leat_status_t build(leat_element_source_t* source, const leat_dataset_gra
       [2] = {LEAT_SV("shared_name"), {.kind = LEAT_ATTR_STRING, .s = LEAT_SV("elements")}},
       [3] = {LEAT_SV("container"), {.kind = LEAT_ATTR_STRING}},
   };
-  LEAT_RETURN_IF_ERROR(import_graph(graph, def, &dataset));
+  const leat_tensor_name_t root = {leat_dataset_graph_root(def), 0};
+  LEAT_RETURN_IF_ERROR(import_graph(graph, def, &root, 1, &dataset));
   find_spec(&graph->nodes[dataset.node], attrs);
   leat_builder_t b = {.graph = graph, .scope = LEAT_SV("data_service/")};
   const leat_output_t iterator =
@@ -105,6 +107,7 @@ static leat_status_t open_source(leat_element_source_t* source, const leat_runti
                                  const leat_dataset_graph_t* graph) {
   leat_session_options_t options = leat_session_options_default();
   options.target = LEAT_SV("");
+  if (source->resources) options.resources = &source->resources;
   LEAT_RETURN_IF_ERROR(leat_shared_graph_create(runtime, &source->graph));
   LEAT_RETURN_IF_ERROR(build(source, graph));
   LEAT_RETURN_IF_ERROR(
@@ -115,11 +118,17 @@ static leat_status_t open_source(leat_element_source_t* source, const leat_runti
 
 leat_status_t leat_element_source_create(const leat_runtime_t* runtime,
                                          const leat_dataset_graph_t* graph,
+                                         leat_resource_manager_t* resources,
                                          leat_element_source_t** out_source) {
   leat_element_source_t* source;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(runtime->allocator, 1, &source));
+  leat_status_t status = LEAT_ALLOCATE(runtime->allocator, 1, &source);
+  if (status) {
+    leat_resource_manager_free(resources);
+    return status;
+  }
   source->allocator = runtime->allocator;
-  leat_status_t status = open_source(source, runtime, graph);
+  source->resources = resources;
+  status = open_source(source, runtime, graph);
   if (status) {
     leat_element_source_free(source);
     return status;
@@ -135,6 +144,7 @@ void leat_element_source_close(leat_element_source_t* source) {
 void leat_element_source_free(leat_element_source_t* source) {
   if (!source) return;
   leat_session_free(source->session);
+  leat_resource_manager_free(source->resources);
   leat_shared_graph_release(source->graph);
   leat_allocator_free(source->allocator, source->fetches);
   leat_allocator_free(source->allocator, source->elements);
@@ -220,4 +230,64 @@ leat_status_t leat_element_source_cardinality(leat_element_source_t* source,
   *out_cardinality = *(const int64_t*)value.data;
   leat_tensor_release(&value);
   return leat_ok_status();
+}
+
+// ---- Other tensors ------------------------------------------------------------------------------
+
+static leat_status_t evaluate(const leat_runtime_t* runtime, leat_shared_graph_t* graph,
+                              const leat_run_t* run) {
+  leat_session_options_t options = leat_session_options_default();
+  leat_session_t* session;
+  options.target = LEAT_SV("");
+  LEAT_RETURN_IF_ERROR(leat_session_create(runtime, graph, &options, &session));
+  leat_status_t status = leat_session_run(session, run);
+  leat_session_free(session);
+  return status;
+}
+
+// Splits the names, and imports the graph.
+static leat_status_t find_outputs(leat_shared_graph_t* graph, const leat_dataset_graph_t* def,
+                                  const leat_pb_string_list_t* names, leat_arena_t* arena,
+                                  leat_output_t** out_outputs) {
+  leat_tensor_name_t* split;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, names->count, &split));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, names->count, out_outputs));
+  for (size_t i = 0; i < names->count; ++i) {
+    const leat_string_view_t name = names->items[i];
+    const size_t colon = leat_string_view_find(name, ':');
+    int64_t index = 0;
+    split[i].node = leat_string_view_make(name.data, colon < name.size ? colon : name.size);
+    if (colon < name.size &&
+        (!leat_string_view_to_int64(leat_string_view_from_index(name, colon + 1), &index) ||
+         index < 0 || index > INT32_MAX)) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Reading a dataset's graph failed: input '%.*s' must name an output",
+                              LEAT_SV_ARG(name));
+    }
+    split[i].index = (int32_t)index;
+  }
+  return import_graph(graph->graph, def, split, (int)names->count, *out_outputs);
+}
+
+leat_status_t leat_dataset_graph_evaluate(const leat_runtime_t* runtime,
+                                          const leat_dataset_graph_t* graph,
+                                          const leat_pb_string_list_t* names, int64_t timeout_ms,
+                                          leat_tensor_t* out_values) {
+  leat_shared_graph_t* shared;
+  leat_output_t* outputs;
+  leat_arena_t arena;
+  if (!names->count) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_shared_graph_create(runtime, &shared));
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_status_t status = find_outputs(shared, graph, names, &arena, &outputs);
+  if (!status) {
+    const leat_run_t run = {.fetches = outputs,
+                            .fetch_values = out_values,
+                            .fetch_count = (int)names->count,
+                            .timeout_ms = timeout_ms};
+    status = evaluate(runtime, shared, &run);
+  }
+  leat_arena_deinitialize(&arena);
+  leat_shared_graph_release(shared);
+  return status;
 }

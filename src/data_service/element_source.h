@@ -7,10 +7,12 @@
 
 typedef struct leat_element_source_s leat_element_source_t;
 
-// Makes the dataset and an iterator over it. The graph is needed for the call only. What import and
-// the kernels of the datasets say where the graph is not right.
+// Makes the dataset and an iterator over it. The graph is needed for the call only. |resources|,
+// unless NULL, are those of the session; they are taken over, also on failure. What import and the
+// kernels of the datasets say where the graph is not right.
 LEAT_MUST_USE leat_status_t leat_element_source_create(const leat_runtime_t* runtime,
                                                        const leat_dataset_graph_t* graph,
+                                                       struct leat_resource_manager_s* resources,
                                                        leat_element_source_t** out_source);
 // Ends a step under way, and fails later ones, with CANCELLED. On any thread.
 void leat_element_source_close(leat_element_source_t* source);
@@ -23,5 +25,13 @@ LEAT_MUST_USE leat_status_t leat_element_source_next(leat_element_source_t* sour
 // The number of elements: -1 where there is no end, -2 where nobody knows.
 LEAT_MUST_USE leat_status_t leat_element_source_cardinality(leat_element_source_t* source,
                                                             int64_t* out_cardinality);
+
+// Computes the tensors |names| of a graph in a session of its own: |out_values| [names->count],
+// which the caller releases after a success. DEADLINE_EXCEEDED after |timeout_ms|.
+LEAT_MUST_USE leat_status_t leat_dataset_graph_evaluate(const leat_runtime_t* runtime,
+                                                        const leat_dataset_graph_t* graph,
+                                                        const leat_pb_string_list_t* names,
+                                                        int64_t timeout_ms,
+                                                        leat_tensor_t* out_values);
 
 #endif  // LEAT_DATA_SERVICE_ELEMENT_SOURCE_H_

@@ -91,6 +91,13 @@ leat_status_t leat_data_worker_create(const leat_data_worker_options_t* options,
   return leat_ok_status();
 }
 
+// Ends the calls to the dispatcher that are under way.
+static void fail_calls(leat_data_worker_t* worker) {
+  if (!worker->dispatcher) return;
+  leat_rpc_channel_fail(worker->dispatcher,
+                        leat_make_status(LEAT_CANCELLED, "the worker is shutting down"));
+}
+
 void leat_data_worker_stop(leat_data_worker_t* worker) {
   leat_mutex_lock(&worker->mutex);
   worker->is_stopped = true;
@@ -98,13 +105,11 @@ void leat_data_worker_stop(leat_data_worker_t* worker) {
   worker->tasks = NULL;
   leat_condition_notify_all(&worker->changed);
   leat_mutex_unlock(&worker->mutex);
-  if (worker->dispatcher) {
-    leat_rpc_channel_fail(worker->dispatcher,
-                          leat_make_status(LEAT_CANCELLED, "the worker is shutting down"));
-  }
+  fail_calls(worker);  // which a task that is just being opened waits for
   for (leat_worker_task_t* task; (task = tasks);) {
     tasks = task->next;
     leat_worker_task_stop(task);
+    fail_calls(worker);  // and those that it has made since
     leat_worker_task_release(task);
   }
 }

@@ -8,6 +8,8 @@
 #include "data_service/call.h"
 #include "data_service/dataset_file.h"
 #include "data_service/dataset_shard.h"
+#include "data_service/dataset_sources.h"
+#include "data_service/worker_splits.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 
@@ -43,9 +45,23 @@ leat_status_t leat_worker_task_create(const leat_pb_task_def_t* def,
   return leat_ok_status();
 }
 
+// Gives up the sources of splits; who waits for one is answered.
+static void close_splits(leat_worker_task_t* task) {
+  for (size_t i = 0; i < task->split_count; ++i) leat_worker_splits_close(task->splits[i]);
+}
+
+static void release_splits(leat_worker_task_t* task) {
+  for (size_t i = 0; i < task->split_count; ++i) leat_worker_splits_release(task->splits[i]);
+  leat_allocator_free(leat_allocator_system(), task->splits);
+  task->splits = NULL;
+  task->split_count = 0;
+}
+
 void leat_worker_task_release(leat_worker_task_t* task) {
   if (!task || !leat_reference_count_release(&task->references)) return;
+  close_splits(task);
   leat_task_runner_free(task->runner);
+  release_splits(task);
   leat_mutex_deinitialize(&task->mutex);
   leat_arena_deinitialize(&task->arena);
   leat_allocator_free(leat_allocator_system(), task);
@@ -54,6 +70,7 @@ void leat_worker_task_release(leat_worker_task_t* task) {
 void leat_worker_task_stop(leat_worker_task_t* task) {
   leat_mutex_lock(&task->mutex);
   task->is_stopped = true;
+  close_splits(task);
   if (task->runner) leat_task_runner_cancel(task->runner);
   leat_mutex_unlock(&task->mutex);
 }
@@ -96,13 +113,73 @@ static leat_status_t find_dataset(const leat_worker_task_t* task,
 
 // ---- The runner ---------------------------------------------------------------------------------
 
-static leat_status_t open_source(const leat_worker_task_t* task,
+static leat_status_t add_splits(leat_worker_task_t* task, const leat_worker_task_context_t* context,
+                                size_t count, leat_resource_manager_t* resources) {
+  char name[LEAT_SPLIT_SOURCE_NAME_BYTES];
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count, &task->splits));
+  for (size_t i = 0; i < count; ++i) {
+    LEAT_RETURN_IF_ERROR(leat_worker_splits_create(
+        context->dispatcher, task->def.iteration_id, (int64_t)i, context->dispatcher_timeout_ms,
+        &task->splits[i]));
+    task->split_count = i + 1;
+    leat_split_source_print_name(i, name);
+    LEAT_RETURN_IF_ERROR(leat_resource_manager_add(
+        resources, LEAT_SV(""), leat_string_view_from(name),
+        &leat_worker_splits_source(task->splits[i])->resource));
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t check_source_count(const leat_worker_task_t* task, size_t count) {
+  if ((uint64_t)task->def.num_split_providers == count) return leat_ok_status();
+  return leat_make_status(LEAT_INTERNAL,
+                          "Reading task %lld failed: the dispatcher finds %lld sources of splits, "
+                          "must find %zu as this worker does",
+                          (long long)task->def.task_id, (long long)task->def.num_split_providers,
+                          count);
+}
+
+// Has the sources of the dataset ask the dispatcher for their splits. |*out_resources| are what
+// the session needs for that.
+static leat_status_t divide(leat_worker_task_t* task, const leat_worker_task_context_t* context,
+                            leat_dataset_graph_t* graph,
+                            leat_resource_manager_t** out_resources) {
+  leat_dataset_sources_t* sources;
+  leat_resource_manager_t* resources = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &sources));
+  leat_status_t status =
+      leat_dataset_graph_find_sources(graph, context->runtime->ops, true, sources);
+  if (!status) status = check_source_count(task, sources->count);
+  if (!status) status = leat_resource_manager_create(leat_allocator_system(), &resources);
+  if (!status) status = add_splits(task, context, sources->count, resources);
+  leat_allocator_free(leat_allocator_system(), sources);
+  if (status) {
+    leat_resource_manager_free(resources);
+    release_splits(task);
+    return status;
+  }
+  *out_resources = resources;
+  return leat_ok_status();
+}
+
+static leat_status_t open_source(leat_worker_task_t* task,
                                  const leat_worker_task_context_t* context,
                                  leat_string_view_t bytes, leat_element_source_t** out_source) {
+  const leat_pb_processing_mode_def_t* mode = task->def.processing_mode_def;
+  const bool is_dynamic =
+      mode && mode->sharding_policy == LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC;
+  leat_resource_manager_t* resources = NULL;
   leat_dataset_graph_t graph;
   LEAT_RETURN_IF_ERROR(leat_dataset_graph_initialize(bytes, &graph));
-  leat_status_t status = leat_dataset_graph_shard(&graph, &task->def);
-  if (!status) status = leat_element_source_create(context->runtime, &graph, out_source);
+  leat_status_t status = leat_dataset_graph_localize(&graph);
+  if (!status) {
+    status = is_dynamic ? divide(task, context, &graph, &resources)
+                        : leat_dataset_graph_shard(&graph, &task->def);
+  }
+  if (!status) {
+    status = leat_element_source_create(context->runtime, &graph, resources, out_source);
+    if (status) release_splits(task);
+  }
   leat_dataset_graph_deinitialize(&graph);
   return status;
 }

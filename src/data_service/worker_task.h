@@ -13,6 +13,8 @@ typedef struct leat_worker_task_s {
   leat_pb_task_def_t def;
   leat_mutex_t mutex;  // guards what follows; held while the runner is made
   leat_task_runner_t* runner;
+  struct leat_worker_splits_s** splits;  // [split_count], where the sharding is dynamic
+  size_t split_count;
   bool is_stopped;
 } leat_worker_task_t;
 
