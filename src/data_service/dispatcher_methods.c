@@ -41,8 +41,8 @@ static leat_status_t prepare_graph(leat_string_view_t bytes, leat_string_builder
 
 // An id names a file, where there is a work directory.
 static leat_status_t check_dataset_id(const leat_dispatcher_t* dispatcher, leat_string_view_t id) {
-  const bool is_name = leat_string_view_find(id, '/') == id.size && id.size < 200 &&
-                       leat_string_view_find(id, '\0') == id.size &&
+  const bool is_name = leat_string_view_find(id, '/') >= id.size && id.size < 200 &&
+                       leat_string_view_find(id, '\0') >= id.size &&
                        !leat_string_view_equals(id, ".") && !leat_string_view_equals(id, "..");
   if (is_name || !dispatcher->options.work_dir.size) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
