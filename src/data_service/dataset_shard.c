@@ -19,13 +19,17 @@
 
 #include "tensor/dtype.h"
 
-#define MAX_DEPTH 1000  // of datasets over datasets, and of functions in functions
+// Of datasets over datasets, and of functions in functions. A dataset that joins another one with
+// itself, again and again, is reached in more ways than can be walked.
+#define MAX_DEPTH 1000
+#define MAX_VISITS 65536
 #define SHARD_HINT -1   // tf.data.experimental.SHARD_HINT
 
 typedef struct shard_s {
   leat_dataset_graph_t* graph;
   int64_t num_workers, index;
   bool changes;  // else only looks whether it could
+  int visits;
 } shard_t;
 
 static const char* const kReaders[] = {"ArrayRecordDataset", "FixedLengthRecordDataset",
@@ -171,15 +175,14 @@ static const leat_pb_function_def_t* find_function(const leat_dataset_graph_t* g
 }
 
 // Whether the function of |node| reads files, or a function in it does.
-static bool reads_files(const leat_dataset_graph_t* graph, const leat_pb_node_def_t* node,
-                        int depth) {
+static bool reads_files(shard_t* shard, const leat_pb_node_def_t* node, int depth) {
   const leat_pb_attr_value_t* attr = leat_node_def_attr(node, "f");
-  if (!attr || !attr->func || depth > MAX_DEPTH) return false;
-  const leat_pb_function_def_t* function = find_function(graph, attr->func->name);
+  if (!attr || !attr->func || depth > MAX_DEPTH || ++shard->visits > MAX_VISITS) return false;
+  const leat_pb_function_def_t* function = find_function(shard->graph, attr->func->name);
   for (size_t i = 0; function && i < function->node_def.count; ++i) {
     const leat_pb_node_def_t* inner = &function->node_def.items[i];
     if (IS(inner, kReaders) && inner->input.count) return true;
-    if (IS(inner, kCallers) && reads_files(graph, inner, depth + 1)) return true;
+    if (IS(inner, kCallers) && reads_files(shard, inner, depth + 1)) return true;
   }
   return false;
 }
@@ -242,11 +245,11 @@ static leat_status_t shard_input(const shard_t* shard, leat_pb_node_def_t* node)
 }
 
 // Shards what |reader| reads at |index|.
-static leat_status_t shard_by_file(const shard_t* shard, leat_pb_node_def_t* reader, size_t index,
+static leat_status_t shard_by_file(shard_t* shard, leat_pb_node_def_t* reader, size_t index,
                                    int depth) {
   leat_dataset_graph_t* graph = shard->graph;
   leat_pb_node_def_t* node = leat_dataset_graph_input(graph, reader, index);
-  if (!node || depth > MAX_DEPTH) return not_found(reader);
+  if (!node || depth > MAX_DEPTH || ++shard->visits > MAX_VISITS) return not_found(reader);
   if (leat_string_view_equals(node->op, "AssertCardinalityDataset") && node->input.count) {
     // A shard has fewer elements than it states.
     leat_string_view_t* input = &reader->input.items[index];
@@ -264,7 +267,7 @@ static leat_status_t shard_by_file(const shard_t* shard, leat_pb_node_def_t* rea
     return leat_ok_status();
   }
   const bool passes = IS(node, kCallers) || IS(node, kPassing);
-  if (IS(node, kReaders) || (passes && reads_files(graph, node, 0))) {
+  if (IS(node, kReaders) || (passes && reads_files(shard, node, 0))) {
     return shard_input(shard, node);
   }
   return passes ? shard_by_file(shard, node, 0, depth + 1) : not_found(node);
@@ -273,6 +276,7 @@ static leat_status_t shard_by_file(const shard_t* shard, leat_pb_node_def_t* rea
 static leat_status_t shard_files(shard_t* shard) {
   LEAT_RETURN_IF_ERROR(shard_by_file(shard, &shard->graph->retval, 0, 0));
   shard->changes = true;
+  shard->visits = 0;
   return shard_by_file(shard, &shard->graph->retval, 0, 0);
 }
 

@@ -24,6 +24,8 @@
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 
+#define MAX_CONSUMERS (1 << 20)  // a worker keeps an element for each
+
 enum {
   FIRST_DATASET_ID = 1000,
   FIRST_ITERATION_ID = 2000,
@@ -285,10 +287,13 @@ static leat_status_t check_request(const leat_pb_get_or_create_job_request_t* re
                             "Making a job failed: the sharding policy is %d, must be from 0 to 5",
                             policy);
   }
-  if (!request->optional_num_consumers_case || request->num_consumers > 0) return leat_ok_status();
+  if (!request->optional_num_consumers_case ||
+      (request->num_consumers > 0 && request->num_consumers <= MAX_CONSUMERS)) {
+    return leat_ok_status();
+  }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Making a job failed: num_consumers is %" PRId64 ", must be at least 1",
-                          request->num_consumers);
+                          "Making a job failed: num_consumers is %" PRId64 ", must be from 1 to %d",
+                          request->num_consumers, MAX_CONSUMERS);
 }
 
 static leat_status_t add_job(leat_dispatcher_state_t* state,
