@@ -1,9 +1,9 @@
 // A dispatcher and workers in one process, over loopback, asked by hand-made requests, also such as
-// no client of TensorFlow sends. Datasets are ranges, as graphs in text. The cases fix that elements
-// come once, and then the end; what is said of tasks, ids and methods that there are not, and of
-// garbage; that a client may go away while it waits; that each split goes to one worker; that silent
-// clients and abandoned iterations are collected; and that stopping answers whoever waits.
-// tests/oracle/data_service_oracle.py has TensorFlow's own client ask the same servers.
+// no client of TensorFlow sends. Datasets are ranges, as graphs in text. The cases fix that
+// elements come once, and then the end; what is said of tasks, ids and methods that there are not,
+// and of garbage; that a client may go away while it waits; that each split goes to one worker;
+// that silent clients and abandoned iterations are collected; and that stopping answers whoever
+// waits. tests/oracle/data_service_oracle.py has TensorFlow's own client ask the same servers.
 #include "data_service/data_server.h"
 
 #include <stdio.h>
