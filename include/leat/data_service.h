@@ -21,6 +21,7 @@ extern "C" {
 #endif
 
 /* Something that happened. Texts are never NULL, but may be empty, and are borrowed for the call.
+ * The observer must not block for long, nor call functions of the service.
  *
  *   name                 where           what happened                             what else is set
  *   worker_registered    dispatcher      a worker reported for the first time      address

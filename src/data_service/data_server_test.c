@@ -335,6 +335,35 @@ static void a_round_has_an_element_for_each_consumer(void** state) {
   close_scene(&s);
 }
 
+// The only consumer cannot reach a worker, and asks to go on without it. The worker reports again,
+// and gets a task that waits for a round.
+static void consumers_go_on_without_a_worker(void** state) {
+  scene_t s;
+  job_t job = {.num_consumers = 1};
+  leat_pb_client_heartbeat_response_t answer = {0};
+  leat_pb_maybe_remove_task_response_t removed;
+  open_scene(&s, 1, false);
+  LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 5, true), &job));
+  leat_pb_maybe_remove_task_request_t request = {.task_id = task_of(&s, &job, 0), .round = 3,
+                                                 .consumer_index = 1};
+  LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION,
+                   ASK(&s, s.to_dispatcher, DISPATCHER "MaybeRemoveTask", maybe_remove_task_request,
+                       maybe_remove_task_response, &request, &removed));
+  request.consumer_index = 0;
+  for (int i = 0; i < 2; ++i) {  // the second time it is gone
+    LEAT_EXPECT_OK(ASK(&s, s.to_dispatcher, DISPATCHER "MaybeRemoveTask",
+                       maybe_remove_task_request, maybe_remove_task_response, &request, &removed));
+    assert_true(removed.removed);
+  }
+  for (int tries = 0; !answer.optional_block_round_case && tries < 3000; ++tries) {
+    LEAT_EXPECT_OK(send_heartbeat(&s, &job, &answer));
+    assert_int_equal(answer.task_info.count, 0);
+    if (!answer.optional_block_round_case) leat_clock_sleep_ns(10000000);
+  }
+  assert_int_equal(answer.block_round, 1);
+  close_scene(&s);
+}
+
 static void each_split_goes_to_one_worker(void** state) {
   scene_t s;
   job_t job = {.policy = LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC};
@@ -458,6 +487,7 @@ int main(void) {
       cmocka_unit_test(a_late_worker_takes_part),
       cmocka_unit_test(a_client_may_go_away_while_it_waits),
       cmocka_unit_test(a_round_has_an_element_for_each_consumer),
+      cmocka_unit_test(consumers_go_on_without_a_worker),
       cmocka_unit_test(each_split_goes_to_one_worker),
       cmocka_unit_test(strangers_are_refused),
       cmocka_unit_test(a_task_that_is_wrong_fails_its_clients_alone),
