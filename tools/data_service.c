@@ -1,5 +1,5 @@
 // The subcommand leat data-service: a dispatcher or a worker of a data service, which runs until it
-// is told to end by a signal. All that it does is in the library (leat/data_service.h). Here options
+// is told to end by a signal. All that it does is in the library (leat/data_service.h). Options
 // become the struct that starts it, and events become lines, as those of `leat server` do: of text,
 // or of JSON for machines. Whoever reaches a worker may have it run graphs, so a process that other
 // machines can reach is refused without certificates, unless --allow-insecure asks for it.
