@@ -93,6 +93,21 @@ const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor = {
         tensor_metadata_fields, tensor_metadata_tags, false,
 };
 
+static const leat_message_field_t distributed_snapshot_metadata_fields[] = {
+    {"element_spec", 1, LEAT_FIELD_BYTES, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_distributed_snapshot_metadata_t, element_spec), -1, NULL, NULL},
+    {"compression", 2, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_distributed_snapshot_metadata_t, compression), -1, NULL, NULL},
+};
+static const uint8_t distributed_snapshot_metadata_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_distributed_snapshot_metadata_descriptor = {
+    "tensorflow.data.experimental.DistributedSnapshotMetadata",
+        sizeof(leat_pb_distributed_snapshot_metadata_t), 2, 0, distributed_snapshot_metadata_fields,
+        distributed_snapshot_metadata_tags, false,
+};
+
 static const leat_message_field_t status_proto_fields[] = {
     {"code", 1, LEAT_FIELD_ENUM, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_status_proto_t, code),
         -1, NULL, &leat_pb_code_descriptor},

@@ -32,6 +32,7 @@ typedef struct leat_pb_snapshot_metadata_record_s leat_pb_snapshot_metadata_reco
 typedef struct leat_pb_snapshot_record_s leat_pb_snapshot_record_t;
 typedef struct leat_pb_snapshot_tensor_metadata_s leat_pb_snapshot_tensor_metadata_t;
 typedef struct leat_pb_tensor_metadata_s leat_pb_tensor_metadata_t;
+typedef struct leat_pb_distributed_snapshot_metadata_s leat_pb_distributed_snapshot_metadata_t;
 typedef struct leat_pb_status_proto_s leat_pb_status_proto_t;
 
 typedef struct leat_pb_tensor_metadata_list_s {
@@ -67,6 +68,13 @@ struct leat_pb_tensor_metadata_s {
   int64_t tensor_size_bytes;
 };
 extern const leat_message_descriptor_t leat_pb_tensor_metadata_descriptor;
+
+// Of a snapshot that the workers of a data service write together.
+struct leat_pb_distributed_snapshot_metadata_s {
+  leat_string_view_t element_spec;
+  leat_string_view_t compression;
+};
+extern const leat_message_descriptor_t leat_pb_distributed_snapshot_metadata_descriptor;
 
 // Why a snapshot that several processes write came to nothing, in its file ERROR.
 struct leat_pb_status_proto_s {
