@@ -70,6 +70,20 @@ static leat_status_t make_resources(TFE_Context* context, int count) {
   return leat_resource_manager_create(allocator, &context->step_resources);
 }
 
+// Fills in what the context's kernels are made with and lent.
+static leat_status_t lend(TFE_Context* context) {
+  const leat_runtime_t* runtime = NULL;
+  leat_eager_kernels_t* kernels = &context->kernels;
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  kernels->ops = runtime->ops;
+  kernels->registry = runtime->kernels;
+  kernels->functions = leat_session_master_options(context->session->session)->functions;
+  kernels->device = context->device;
+  kernels->resources = context->resources[0];
+  kernels->step_resources = context->step_resources;
+  return leat_ok_status();
+}
+
 // Opens the session, whose kernels find the resources of eager ops, and the library of functions.
 static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions* opts) {
   TF_SessionOptions options = *opts->session;
@@ -81,6 +95,7 @@ static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions
   LEAT_RETURN_IF_ERROR(
       leat_capi_session_create(context->graph, NULL, &options, &context->session));
   context->device = leat_session_local_device(context->session->session, 0);
+  LEAT_RETURN_IF_ERROR(lend(context));
   LEAT_RETURN_IF_ERROR(
       leat_graph_own_functions(context->graph->shared->graph, &context->functions));
   leat_eager_use_functions(context);
@@ -99,6 +114,7 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
     return NULL;
   }
   leat_mutex_initialize(&context->mutex);
+  leat_eager_kernels_initialize(&context->kernels);
   leat_string_map_initialize(leat_allocator_system(), &context->function_uses);
   static _Atomic uint64_t ids;
   context->policy = opts->policy;
@@ -113,13 +129,13 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
   return context;
 }
 
-void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(ctx); }
+void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(&ctx->kernels); }
 
 // The session goes before the resources, which its kernels use.
 void TFE_DeleteContext(TFE_Context* ctx) {
   if (!ctx) return;
   TF_Status* status = TF_NewStatus();
-  leat_eager_kernels_clear(ctx);
+  leat_eager_kernels_deinitialize(&ctx->kernels);
   leat_eager_threads_free(ctx);
   leat_eager_collection_release(ctx->collection);
   leat_custom_devices_free(ctx);

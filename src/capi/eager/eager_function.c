@@ -74,7 +74,7 @@ void TFE_ContextRemoveFunction(TFE_Context* ctx, const char* name, TF_Status* st
   if (is_last) {
     leat_master_functions_forget(leat_session_master_options(ctx->session->session)->functions,
                                  text);
-    leat_eager_kernels_clear_shared(ctx);
+    leat_eager_kernels_clear_shared(&ctx->kernels);
   }
   leat_capi_status_set(status, result);
 }
