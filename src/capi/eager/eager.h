@@ -25,6 +25,10 @@ struct TFE_TensorHandle {
   // the tensor is the CPU's.
   struct leat_custom_tensor_s* custom;
   bool is_packed;  // |tensor| is the first of several, and no client can have it
+  // Of a tensor on another task (eager_cluster.h), of which |tensor| has only type and shape; NULL:
+  // it is here.
+  struct leat_remote_tensor_s* remote;
+  const char* device;  // its full name, static; NULL: that of a context without a cluster
 };
 
 // ---- Traces and executors -----------------------------------------------------------------------
@@ -70,7 +74,8 @@ struct TFE_Context {
   leat_mutex_t mutex;
   struct leat_eager_thread_s* threads;  // executors of threads; guarded by |mutex|
   struct leat_custom_device_s* custom_devices;  // guarded by |mutex|
-  _Atomic bool has_custom_devices;
+  struct leat_eager_cluster_s* cluster;  // NULL: this process alone; guarded by |mutex|
+  _Atomic bool has_other_devices;        // custom ones, or those of other tasks
   leat_eager_collection_t* collection;  // guarded by |mutex|
   leat_eager_kernels_t kernels;
   uint64_t id;
@@ -118,6 +123,7 @@ struct TFE_Op {
   // a list came one by one.
   int next_argument;
   bool has_device;  // the client asked for the CPU
+  const char* remote_device;  // the client asked for this one of another task, static; NULL: none
   const struct leat_custom_device_s* custom_device;  // the client asked for it; NULL: it did not
   // What the op calls instead of a kernel, with a hold on its model; NULL: nothing.
   const struct leat_model_call_s* call;

@@ -1,9 +1,10 @@
 // Contexts and tensor handles of eager/c_api.h. A context owns a session on an empty graph, which
 // gives it a device and a thread pool, and its own resource managers. A tensor handle is a
-// reference-counted tensor. Everything runs synchronously on the one CPU device, so that the
-// functions for asynchronous execution, placement and copies between devices have nothing to do: a
-// copy to a device shares the tensor.
+// reference-counted tensor. Everything runs synchronously, here on the one CPU device, so that the
+// functions for asynchronous execution and placement have nothing to do, and a copy to the device
+// shares the tensor. What other tasks of a cluster have to do with it is in eager_cluster.c.
 #include "capi/eager/custom_device.h"
+#include "capi/eager/eager_cluster.h"
 
 #include <string.h>
 
@@ -135,6 +136,7 @@ void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(&ctx->k
 void TFE_DeleteContext(TFE_Context* ctx) {
   if (!ctx) return;
   TF_Status* status = TF_NewStatus();
+  leat_capi_cluster_leave_context(ctx);
   leat_eager_kernels_deinitialize(&ctx->kernels);
   leat_eager_threads_free(ctx);
   leat_eager_collection_release(ctx->collection);
@@ -152,7 +154,12 @@ void TFE_DeleteContext(TFE_Context* ctx) {
 }
 
 TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status) {
-  return TF_SessionListDevices(ctx->session, status);
+  TF_DeviceList* list = NULL;
+  leat_eager_cluster_t* cluster = leat_capi_cluster_of(ctx);
+  if (!cluster) return TF_SessionListDevices(ctx->session, status);
+  leat_capi_status_set(status, leat_capi_cluster_describe(cluster, &list));
+  leat_eager_cluster_release(cluster);
+  return list;
 }
 
 // There is one device, so that the policy is kept only to be read back.
@@ -210,6 +217,7 @@ void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
   if (!h || !leat_reference_count_release(&h->references)) return;
   leat_tensor_release(&h->tensor);
   leat_custom_tensor_release(h->custom);
+  leat_remote_tensor_release(h->remote);
   leat_allocator_free(leat_allocator_system(), h);
 }
 
@@ -227,20 +235,26 @@ TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Stat
   TFE_TensorHandle* copy = wrap(result, &tensor, status);
   if (copy) {
     copy->custom = h->custom;
+    copy->remote = h->remote;
+    copy->device = h->device;
     leat_custom_tensor_retain(copy->custom);
+    leat_remote_tensor_retain(copy->remote);
   }
   return copy;
 }
 
-// The one device of the context's own has the tensor already.
+// Without a cluster, the one device of the context's own has the tensor already.
 TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
                                                const char* device_name, TF_Status* status) {
   const leat_custom_device_t* device = leat_custom_device_find(ctx, device_name);
   if (h && device && !(h->custom && h->custom->device == device)) {
     return leat_custom_device_copy_to(device, h, status);
   }
-  return h && h->custom && !device ? leat_custom_device_copy_from(h, device_name, status)
-                                   : TFE_TensorHandleCopySharingTensor(h, status);
+  if (h && h->custom && !device) return leat_custom_device_copy_from(h, device_name, status);
+  if (h && !h->custom && atomic_load(&ctx->has_other_devices)) {
+    return leat_capi_cluster_copy(ctx, h, device_name, status);
+  }
+  return TFE_TensorHandleCopySharingTensor(h, status);
 }
 
 // Strings are refused, because |data| would be a TF_TString whose owner is not known.
@@ -267,10 +281,8 @@ TF_Tensor* TFE_TensorHandleResolve(TFE_TensorHandle* h, TF_Status* status) {
     result = leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Resolve() is not supported on packed TensorHandles.");
   }
-  if (!result) {
-    value = leat_tensor_share(&h->tensor);
-    result = leat_capi_tensor_wrap(&value, &tensor);
-  }
+  if (!result) result = leat_capi_cluster_value(h, &value);
+  if (!result) result = leat_capi_tensor_wrap(&value, &tensor);
   leat_capi_status_set(status, result);
   return tensor;
 }
@@ -310,7 +322,8 @@ int64_t TFE_TensorHandleDim(TFE_TensorHandle* h, int dim_index, TF_Status* statu
 
 const char* TFE_TensorHandleDeviceName(TFE_TensorHandle* h, TF_Status* status) {
   if (!check(h, status)) return NULL;
-  return h->custom ? h->custom->device->name : h->is_packed ? PACKED_NAME : DEVICE_NAME;
+  if (h->custom) return h->custom->device->name;
+  return h->is_packed ? PACKED_NAME : h->device ? h->device : DEVICE_NAME;
 }
 
 const char* TFE_TensorHandleBackingDeviceName(TFE_TensorHandle* h, TF_Status* status) {

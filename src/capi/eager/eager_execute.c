@@ -4,6 +4,7 @@
 // comes from the context: its device's memory and threads, its resources, its cancellation, and
 // the functions of its session.
 #include "capi/eager/custom_device.h"
+#include "capi/eager/eager_cluster.h"
 
 // An op with at most so many inputs and outputs is executed without an allocation for them.
 #define INLINE_TENSORS 16
@@ -120,10 +121,24 @@ static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* 
   return status;
 }
 
+// Where there are other devices than the context's own: an op may be theirs.
+static LEAT_COLD void execute_somewhere(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
+                                        TF_Status* status) {
+  bool is_done = false;
+  if (leat_custom_device_execute(op, retvals, num_retvals, status)) return;
+  leat_status_t result = leat_capi_cluster_run(op, retvals, num_retvals, &is_done);
+  if (!result && !is_done) {
+    result = execute(op, retvals, num_retvals);
+    const char* device = result ? NULL : leat_capi_cluster_own_device(op->context);
+    for (int i = 0; device && i < *num_retvals; ++i) retvals[i]->device = device;
+  }
+  leat_capi_status_set(status, result);
+}
+
 void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals, TF_Status* status) {
-  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_custom_devices,
-                                         memory_order_relaxed)) &&
-      leat_custom_device_execute(op, retvals, num_retvals, status)) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_other_devices,
+                                         memory_order_relaxed))) {
+    execute_somewhere(op, retvals, num_retvals, status);
     return;
   }
   leat_capi_status_set(status, execute(op, retvals, num_retvals));
