@@ -20,11 +20,11 @@
 // tensor never changes.
 struct TFE_TensorHandle {
   leat_reference_count_t references;
+  bool is_packed;  // |tensor| is the first of several, and no client can have it
   leat_tensor_t tensor;
   // Of a tensor on a custom device (custom_device.h), of which |tensor| has only the type; NULL:
   // the tensor is the CPU's.
   struct leat_custom_tensor_s* custom;
-  bool is_packed;  // |tensor| is the first of several, and no client can have it
   // Of a tensor on another task (eager_cluster.h), of which |tensor| has only type and shape; NULL:
   // it is here.
   struct leat_remote_tensor_s* remote;

@@ -217,7 +217,7 @@ void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
   if (!h || !leat_reference_count_release(&h->references)) return;
   leat_tensor_release(&h->tensor);
   leat_custom_tensor_release(h->custom);
-  leat_remote_tensor_release(h->remote);
+  if (LEAT_UNLIKELY(h->remote)) leat_remote_tensor_release(h->remote);
   leat_allocator_free(leat_allocator_system(), h);
 }
 
