@@ -21,7 +21,7 @@ if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
 set(servers server security silence operator renamed worker_by_hand client client_stages supervisor
-  eager_remote recorder)
+  eager_remote eager_service recorder)
 list(JOIN servers "|" any_server)
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")

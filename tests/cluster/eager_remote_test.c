@@ -292,6 +292,41 @@ static void test_queues(void** state) {
   scene->context = eager_open();
 }
 
+// A queue without a name is each client's own, though the task's containers hold those of all, and
+// ends with its context. A variable with a name is all clients', and stays.
+static void test_two_clients(void** state) {
+  eager_scene_t *scene = *state, other = *scene;
+  other.port = rpc_scene_free_port();
+  other.context = eager_open();
+  join(scene, 60);
+  join(&other, 60);
+  TFE_TensorHandle *mine = nameless_queue(scene), *theirs = nameless_queue(&other);
+  TFE_TensorHandle* named = variable_on(&other, CLUSTER_PS_CPU, "shared");
+  TFE_TensorHandle* three = eager_handle(kit_float(3));
+  run(enqueue_op(&other, theirs, three));
+  run(eager_op(other.context, "AssignVariableOp", named, three));
+  TFE_TensorHandle* size = eager_result(eager_op(scene->context, "QueueSizeV2", mine, NULL));
+  assert_int_equal(eager_int32(size), 0);
+  // The name of their queue, by which it can be found as long as it is there.
+  TF_Tensor* tensor = TFE_TensorHandleResolve(theirs, other.s);
+  kit_ok(other.s);
+  TFE_TensorHandle* stolen = eager_handle(tensor);
+  TFE_TensorHandle* at_ps =
+      TFE_TensorHandleCopyToDevice(stolen, scene->context, CLUSTER_PS_CPU, scene->s);
+  kit_ok(scene->s);
+  size = eager_result(eager_op(scene->context, "QueueSizeV2", at_ps, NULL));
+  assert_int_equal(eager_int32(size), 1);
+  TFE_DeleteContext(other.context);
+  wait_for_contexts(scene, CLUSTER_PS, 1);
+  eager_expect(eager_op(scene->context, "QueueSizeV2", at_ps, NULL), TF_NOT_FOUND);
+  TFE_TensorHandle* shared = variable_on(scene, CLUSTER_PS_CPU, "shared");
+  assert_true(read_variable(scene, shared) == 3);
+  TFE_TensorHandle* const handles[] = {mine, theirs, named, three, stolen, at_ps, shared};
+  for (size_t i = 0; i < sizeof handles / sizeof handles[0]; ++i) {
+    TFE_DeleteTensorHandle(handles[i]);
+  }
+}
+
 // ---- Functions ----------------------------------------------------------------------------------
 
 static TF_Function* self_binary(const char* name, const char* op) {
@@ -554,6 +589,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_copies, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_variables, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_queues, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_two_clients, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_cancellation, set_up, tear_down),
