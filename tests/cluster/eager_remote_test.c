@@ -1,14 +1,12 @@
 // Eager ops on other tasks, through the C API: a context of this process is the task "client" of a
 // cluster with the two servers of the scene, "worker" and "ps". Values tell where an op ran only
-// through the names of devices, so these are looked at too. What a server keeps for the client is
-// counted inside it, where the server is in this process.
+// through the names of devices, so these are looked at too.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
 #include "capi/eager_kit.h"
-#include "capi/function_kit.h"
 #include "cluster/cluster_scene.h"
 #include "cluster/eager_context.h"
 #include "tensorflow/c/c_api_experimental.h"
@@ -64,6 +62,11 @@ static int set_up(void** state) { return open_scene(state, &(cluster_options_t){
 
 static int set_up_process(void** state) {
   return open_scene(state, &(cluster_options_t){.ps_is_a_process = true});
+}
+
+// The servers beat every 100 ms.
+static int set_up_quick(void** state) {
+  return open_scene(state, &(cluster_options_t){.heartbeat_timeout_ms = 200});
 }
 
 static int tear_down(void** state) {
@@ -563,8 +566,7 @@ static void test_end(void** state) {
   kit_expect(scene->s, TF_INVALID_ARGUMENT);
 }
 
-// A client that says nothing more loses its context; one that is there keeps it. The servers beat
-// every 100 ms.
+// A client that says nothing more loses its context; one that is there keeps it.
 static void test_keep_alive(void** state) {
   eager_scene_t* scene = *state;
   join(scene, 1);
@@ -576,10 +578,6 @@ static void test_keep_alive(void** state) {
   wait_for_contexts(scene, CLUSTER_PS, 2);
   wait_for_contexts(scene, CLUSTER_PS, 1);
   assert_true(context_of(scene, CLUSTER_PS)->id != 7);
-}
-
-static int set_up_quick(void** state) {
-  return open_scene(state, &(cluster_options_t){.heartbeat_timeout_ms = 200});
 }
 
 int main(void) {

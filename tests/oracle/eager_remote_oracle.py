@@ -198,6 +198,12 @@ def tensorflow_client(workers):
         loss = v * v
       return float(tape.gradient(loss, v).numpy())
 
+  def variables():
+    with tf.device('/job:worker/task:0'):
+      v, w = tf.Variable(1.0), tf.Variable(2.0)
+      v.assign_add(w)
+      return [float((v + 0.0).numpy()), float((w + 0.0).numpy())]
+
   def queue():
     with tf.device('/job:worker/task:1'):
       q = tf.queue.FIFOQueue(3, tf.float32)
@@ -219,7 +225,7 @@ def tensorflow_client(workers):
       except tf.errors.OpError as e:
         return e.error_code
 
-  for work in (ops, function, gradient, queue, dataset, text, mistake):
+  for work in (ops, function, gradient, variables, queue, dataset, text, mistake):
     print(json.dumps([work.__name__, work()]), flush=True)
 
 
