@@ -208,4 +208,8 @@ LEAT_MUST_USE leat_status_t leat_capi_session_create(TF_Graph* graph, leat_share
                                                      const TF_SessionOptions* opts,
                                                      TF_Session** out_session);
 
+// Makes a list of |devices| [count], which are copied.
+LEAT_MUST_USE leat_status_t leat_capi_list_devices(const leat_placement_device_t* devices,
+                                                   int count, TF_DeviceList** out_list);
+
 #endif  // LEAT_CAPI_HANDLES_H_

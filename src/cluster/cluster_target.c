@@ -205,7 +205,7 @@ static leat_status_t open_target(const leat_runtime_t* runtime, leat_string_view
   leat_pb_config_proto_t config = {0};
   asking_t asking = {0};
   leat_arena_initialize(task->allocator, 0, &arena);
-  leat_status_t status = leat_task_open_target(task, options->isolate_state, out_target);
+  leat_status_t status = leat_task_open_target(task, options, out_target);
   if (!status) {
     status = leat_message_decode(&leat_pb_config_proto_descriptor, cluster->config, &arena, NULL,
                                  &config);

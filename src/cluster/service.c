@@ -86,6 +86,7 @@ static const leat_service_method_t* find_method(leat_string_view_t path) {
   } kServices[] = {
       {LEAT_SV("/tensorflow.WorkerService/"), leat_worker_methods},
       {LEAT_SV("/tensorflow.MasterService/"), leat_master_methods},
+      {LEAT_SV("/tensorflow.eager.EagerService/"), leat_eager_methods},
       {LEAT_SV("/leat.Diagnosis/"), leat_diagnosis_methods},
       {LEAT_SV("/leat.Collective/"), leat_collective_methods},
       {LEAT_SV("/leat.Plane/"), leat_plane_methods},

@@ -26,6 +26,7 @@ extern const leat_service_method_t leat_master_methods[];  // master_methods.c
 extern const leat_service_method_t leat_diagnosis_methods[];  // diagnosis_methods.c
 extern const leat_service_method_t leat_collective_methods[];  // collective_methods.c
 extern const leat_service_method_t leat_plane_methods[];  // fetch.c
+extern const leat_service_method_t leat_eager_methods[];  // eager_methods.c
 
 // A leat_rpc_handler_fn_t: serves a request of either service. |task| is a leat_task_t.
 // UNIMPLEMENTED for a method that there is not, INTERNAL for bytes that are no message, as

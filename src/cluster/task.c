@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/random.h"
+#include "cluster/eager_context.h"
 #include "cluster/fetch.h"
 #include "cluster/master_session.h"
 #include "cluster/worker_run.h"
@@ -93,14 +94,16 @@ static leat_status_t share_devices(const leat_task_t* task, leat_target_t* targe
   return LEAT_ALLOCATE(task->allocator, (size_t)task->spec.task_count, &target->workers);
 }
 
-leat_status_t leat_task_open_target(leat_task_t* task, bool isolates, leat_target_t* out_target) {
+leat_status_t leat_task_open_target(leat_task_t* task, const leat_session_options_t* session,
+                                    leat_target_t* out_target) {
+  leat_resource_manager_t* const* shared = session->isolate_state ? NULL : task->root->resources;
   *out_target = (leat_target_t){0};
   leat_status_t status = share_devices(task, out_target);
   if (!status) {
     const leat_local_worker_options_t options = {
         .devices = task->devices,
         .device_count = task->device_count,
-        .resources = isolates ? NULL : task->root->resources,
+        .resources = session->resources ? session->resources : shared,
         .default_container = task->spec.tasks[task->number].job,
         .rendezvous_source = task == task->root ? leat_rendezvous_table_source(task->rendezvous)
                                                 : &task->view.source,
@@ -187,6 +190,7 @@ static void collect(void* data, int64_t now_ns) {
   leat_master_sessions_collect(task, now_ns);
   leat_worker_runs_collect(task, now_ns);
   leat_worker_sessions_collect(task, now_ns);
+  leat_eager_contexts_collect(task, now_ns);
   leat_task_collect_recording(task, now_ns);
   if (task->patience.partial_run_ms > 0) {
     leat_rendezvous_table_collect(task->rendezvous,
@@ -377,6 +381,7 @@ bool leat_task_has_device(leat_task_t* task, leat_string_view_t name, uint64_t i
 void leat_task_abort(leat_task_t* task) {
   leat_master_sessions_close(task, "the server stops");
   leat_worker_sessions_abort(task);
+  leat_eager_contexts_close(task);
   if (task->rendezvous) {
     leat_rendezvous_table_abort_all(
         task->rendezvous, leat_make_status(LEAT_CANCELLED, "Run failed: the server was stopped"));

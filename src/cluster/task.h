@@ -91,6 +91,7 @@ typedef struct leat_task_s {
   uint64_t last_serial;               // of a worker's session
   struct leat_master_session_s* master_sessions;  // a list
   struct leat_worker_run_s* partial_runs;         // a list (worker_run.c)
+  struct leat_eager_context_s* eager_contexts;    // a list
   int running;                        // graphs that RunGraph started, and aborts of them
   leat_condition_t changed;           // |running| is 0
 } leat_task_t;
@@ -139,9 +140,11 @@ void leat_task_note_refusal(leat_task_t* task, leat_string_view_t peer, leat_sta
 // The channel to task |number| of the cluster; borrowed.
 LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,
                                               leat_rpc_channel_t** out_channel);
-// This task's own worker for a session, as its target: with |isolates|, the session's state is its
-// own and ends with it; else it is the task's.
-LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task, bool isolates,
+// This task's own worker for a session, as its target. The session's state lies in the resources
+// that |options| name; where they name none it is the task's or, with |isolate_state|, its own, and
+// ends with it.
+LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task,
+                                                  const leat_session_options_t* options,
                                                   leat_target_t* out_target);
 // Describes the task's devices, for GetStatus and ListDevices. The message lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_task_describe_devices(

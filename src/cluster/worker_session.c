@@ -251,21 +251,30 @@ typedef struct own_runtime_s {
 
 static leat_status_t open_own(const leat_runtime_t* runtime, leat_string_view_t target,
                               const leat_session_options_t* options, leat_target_t* out_target) {
-  return leat_task_open_target(((const own_runtime_t*)runtime)->task, options->isolate_state,
-                               out_target);
+  return leat_task_open_target(((const own_runtime_t*)runtime)->task, options, out_target);
+}
+
+leat_status_t leat_task_open_session(leat_task_t* task, const leat_session_options_t* options,
+                                     leat_shared_graph_t** out_graph,
+                                     leat_session_t** out_session) {
+  own_runtime_t runtime = {.base = *task->runtime, .task = task};
+  runtime.base.open_target = open_own;
+  LEAT_RETURN_IF_ERROR(leat_shared_graph_create(&runtime.base, out_graph));
+  leat_status_t status = leat_session_create(&runtime.base, *out_graph, options, out_session);
+  if (!status) return status;
+  leat_shared_graph_release(*out_graph);
+  *out_graph = NULL;
+  return status;
 }
 
 static leat_status_t open_session(leat_worker_session_t* session, bool isolates) {
-  leat_task_t* task = session->task;
-  own_runtime_t runtime = {.base = *task->runtime, .task = task};
-  runtime.base.open_target = open_own;
-  leat_session_options_t options = task->options;
-  options.isolate_state = isolates;
+  leat_session_options_t options = session->task->options;
   leat_shared_graph_t* graph;
-  LEAT_RETURN_IF_ERROR(leat_shared_graph_create(&runtime.base, &graph));
-  leat_status_t status = leat_session_create(&runtime.base, graph, &options, &session->session);
+  options.isolate_state = isolates;
+  LEAT_RETURN_IF_ERROR(
+      leat_task_open_session(session->task, &options, &graph, &session->session));
   leat_shared_graph_release(graph);
-  return status;
+  return leat_ok_status();
 }
 
 static void free_session(leat_worker_session_t* session) {

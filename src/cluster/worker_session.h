@@ -43,6 +43,13 @@ leat_compiled_t* leat_worker_graph_compiled(const leat_worker_graph_t* graph);
 void leat_worker_graph_begin_run(leat_worker_graph_t* graph);
 void leat_worker_graph_end_run(leat_worker_graph_t* graph, int64_t begin_ns, leat_status_t status);
 
+// A session of this process over the devices of |task| alone, and its graph, which is empty; the
+// caller releases both.
+LEAT_MUST_USE leat_status_t leat_task_open_session(leat_task_t* task,
+                                                   const leat_session_options_t* options,
+                                                   leat_shared_graph_t** out_graph,
+                                                   leat_session_t** out_session);
+
 // Forgets a step in all sessions: the values that nobody received, and its containers.
 void leat_worker_sessions_cleanup(leat_task_t* task, int64_t step_id);
 // Deletes the sessions whose master is gone. A master whose session has not been used for some

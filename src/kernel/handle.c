@@ -64,9 +64,12 @@ static leat_status_t choose_names(const leat_kernel_creation_t* c, bool node_nam
   LEAT_RETURN_IF_ERROR(check_names(c, container, name));
   if (container.size == 0) container = leat_resource_manager_default(c->resources);
   char prefix[LEAT_PRIVATE_PREFIX_BYTES] = "";
-  if (name.size == 0) {
+  const bool is_anonymous = leat_handle_is_anonymous(name);
+  if (name.size == 0 || is_anonymous) {
     name = c->kernel->node_name;
-    if (!node_name_is_shared) leat_resource_manager_print_private(c->session_resources, prefix);
+    if (is_anonymous || !node_name_is_shared) {
+      leat_resource_manager_print_private(c->session_resources, prefix);
+    }
   }
   size_t prefix_bytes = strlen(prefix);
   char* text;

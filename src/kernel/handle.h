@@ -26,6 +26,12 @@ typedef struct leat_handle_s {
   leat_tensor_t value;     // the form by value
 } leat_handle_t;
 
+// Whether |name| is the shared_name by which TensorFlow's eager clients ask for a resource that no
+// other op finds.
+static inline bool leat_handle_is_anonymous(leat_string_view_t name) {
+  return leat_string_view_equals(name, "cd2c89b7-88b7-44c8-ad83-06c2a9158347");
+}
+
 // INVALID_ARGUMENT when the names are not allowed. To be deinitialized after a failure too.
 LEAT_MUST_USE leat_status_t leat_handle_initialize(leat_kernel_creation_t* c,
                                                    const leat_resource_kind_t* kind,

@@ -152,6 +152,35 @@ static void test_variable(void** state) {
   TF_DeleteStatus(s);
 }
 
+// The name by which TensorFlow's eager clients ask for a variable that no other op finds.
+static void test_anonymous_variables(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_Context* context = eager_open();
+  TFE_TensorHandle* variables[2];
+  for (int i = 0; i < 2; ++i) {
+    TFE_Op* op = eager_op(context, "VarHandleOp", NULL, NULL);
+    TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
+    TFE_OpSetAttrShape(op, "shape", NULL, 0, s);
+    TFE_OpSetAttrString(op, "shared_name", "cd2c89b7-88b7-44c8-ad83-06c2a9158347", 36);
+    variables[i] = eager_result(op);
+    TFE_TensorHandle* value = eager_handle(kit_float((float)i));
+    op = eager_op(context, "AssignVariableOp", variables[i], value);
+    int count = 0;
+    TFE_Execute(op, NULL, &count, s);
+    kit_ok(s);
+    TFE_DeleteOp(op);
+    TFE_DeleteTensorHandle(value);
+  }
+  for (int i = 0; i < 2; ++i) {
+    TFE_Op* op = eager_op(context, "ReadVariableOp", variables[i], NULL);
+    TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
+    assert_true(eager_float(eager_result(op)) == (float)i);
+    TFE_DeleteTensorHandle(variables[i]);
+  }
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
 // A queue without a name is its kernel's, which the context keeps.
 static void test_queue(void** state) {
   TF_Status* s = TF_NewStatus();
@@ -220,7 +249,8 @@ static void test_refusals(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_attributes_and_lists),
-      cmocka_unit_test(test_variable),   cmocka_unit_test(test_queue),
+      cmocka_unit_test(test_variable), cmocka_unit_test(test_anonymous_variables),
+      cmocka_unit_test(test_queue),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

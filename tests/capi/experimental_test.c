@@ -209,14 +209,12 @@ static void test_checkpoint_reader(void** state) {
 }
 
 // Declared here as TensorFlow's headers do it.
-void TFE_ContextSetServerDefWithTimeoutAndRetries(TFE_Context* ctx, int keep_alive_secs,
-                                                  const void* proto, size_t proto_len,
-                                                  int64_t init_timeout_in_ms, int retries,
-                                                  TF_Status* status, bool clear);
+void TFE_CollectiveOpsCheckPeerHealth(TFE_Context* ctx, const char* task, int64_t timeout_in_ms,
+                                      TF_Status* status);
 static void test_unimplemented(void** state) {
   TF_Status* s = TF_NewStatus();
-  TFE_ContextSetServerDefWithTimeoutAndRetries(NULL, 1, "x", 1, 1, 1, s, true);
-  kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_ContextSetServerDefWithTimeoutAndRetries is not");
+  TFE_CollectiveOpsCheckPeerHealth(NULL, "x", 1, s);
+  kit_expect_text(s, TF_UNIMPLEMENTED, "TFE_CollectiveOpsCheckPeerHealth is not");
   TF_DeleteStatus(s);
 }
 

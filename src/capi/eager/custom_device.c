@@ -55,7 +55,7 @@ static leat_status_t add_device(TFE_Context* context, TFE_CustomDevice functions
   leat_mutex_lock(&context->mutex);
   device->next = context->custom_devices;
   context->custom_devices = device;
-  atomic_store(&context->has_custom_devices, true);
+  atomic_store(&context->has_other_devices, true);
   leat_mutex_unlock(&context->mutex);
   return status;
 }
@@ -79,7 +79,7 @@ void leat_custom_devices_free(TFE_Context* context) {
 
 const leat_custom_device_t* leat_custom_device_find(TFE_Context* context, const char* name) {
   leat_device_name_t wanted;
-  if (!atomic_load_explicit(&context->has_custom_devices, memory_order_acquire)) return NULL;
+  if (!atomic_load_explicit(&context->has_other_devices, memory_order_acquire)) return NULL;
   leat_status_t status = leat_device_name_parse(leat_string_view_from(name ? name : ""), &wanted);
   const bool names_one = !status && wanted.type.size > 0 && wanted.index >= 0;
   leat_status_free(status);
@@ -230,6 +230,12 @@ bool leat_custom_device_execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num
 // Packs handles of the CPU: the first one stands for all where an op of the CPU reads them.
 static leat_status_t pack(TFE_TensorHandle** handles, int count, TFE_TensorHandle** out_handle) {
   if (count <= 0) return leat_make_status(LEAT_INVALID_ARGUMENT, "Handles should not be empty.");
+  for (int i = 0; i < count; ++i) {
+    if (!handles[i]->remote) continue;
+    return leat_make_status(LEAT_UNIMPLEMENTED,
+                            "Packing tensors failed: handle %d is on %s, must be of this process",
+                            i, handles[i]->device);
+  }
   leat_tensor_t first = leat_tensor_share(&handles[0]->tensor);
   LEAT_RETURN_IF_ERROR(leat_eager_handle_create(&first, out_handle));
   (*out_handle)->is_packed = true;

@@ -117,10 +117,10 @@ static leat_status_t export_tensor(const leat_tensor_t* tensor, void** out_manag
 void* TFE_HandleToDLPack(TFE_TensorHandle* h, TF_Status* status) {
   void* managed = NULL;
   if (!TFE_TensorHandleDeviceName(h, status)) return NULL;
-  if (h->custom) {
+  if (h->custom || h->remote) {
     leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
-                                                  "DLPack doesn't support tensors on a custom "
-                                                  "device"));
+                                                  "DLPack doesn't support tensors on a %s",
+                                                  h->custom ? "custom device" : "remote device"));
     return NULL;
   }
   leat_capi_status_set(status, export_tensor(&h->tensor, &managed));

@@ -1,7 +1,7 @@
 // The structs behind the types of eager/c_api.h and its experimental part. An eager op runs by its
 // kernel alone, without a plan and a session's step. Its attributes and the types of its inputs
-// decide which kernel that is (eager_kernel.c), which is kept for the next op that is alike; then
-// the kernel is called, and its outputs become handles (eager_execute.c).
+// decide which kernel that is (worker/eager_kernel.h), which is kept for the next op that is alike;
+// then the kernel is called, and its outputs become handles (eager_execute.c).
 //
 //   TFE_Op  ── context, attributes, inputs ──▶  kernel  ──▶  TFE_TensorHandle, ...
 #ifndef LEAT_CAPI_EAGER_EAGER_H_
@@ -12,6 +12,7 @@
 #include "graph/function/function_library.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
+#include "worker/eager_kernel.h"
 #include "tensorflow/c/eager/c_api_experimental.h"
 
 // A handle has its tensor from the beginning, because eager ops run at once. The client and the ops
@@ -19,47 +20,16 @@
 // tensor never changes.
 struct TFE_TensorHandle {
   leat_reference_count_t references;
+  bool is_packed;  // |tensor| is the first of several, and no client can have it
   leat_tensor_t tensor;
   // Of a tensor on a custom device (custom_device.h), of which |tensor| has only the type; NULL:
   // the tensor is the CPU's.
   struct leat_custom_tensor_s* custom;
-  bool is_packed;  // |tensor| is the first of several, and no client can have it
+  // Of a tensor on another task (eager_cluster.h), of which |tensor| has only type and shape; NULL:
+  // it is here.
+  struct leat_remote_tensor_s* remote;
+  const char* device;  // its full name, static; NULL: that of a context without a cluster
 };
-
-// ---- Kernels ------------------------------------------------------------------------------------
-
-// A kernel, and what it was made for: ops of the same name with the same attributes and types of
-// inputs. The context and each execution under way hold references.
-typedef struct leat_eager_kernel_s {
-  leat_reference_count_t references;
-  struct leat_eager_kernel_s* next;  // in the context's list
-  leat_kernel_t* kernel;
-  leat_graph_t* graph;  // holds the op's node and the placeholders of its inputs
-  const leat_op_t* op;
-  // What the op was given; copies in the graph's storage.
-  const leat_attr_t* attrs;
-  int attr_count;
-  uint64_t hash;  // of the three fields above and the types of the inputs
-  // One for each input; the kernel borrows them.
-  uint8_t input_types[];
-} leat_eager_kernel_t;
-
-// The kernel for |op| as it is described, which is the caller's to release. INVALID_ARGUMENT where
-// the attributes and inputs do not fit the op; UNIMPLEMENTED for ops that only make sense in a
-// graph, and NOT_FOUND where no kernel serves.
-LEAT_MUST_USE leat_status_t leat_eager_kernel_find(const TFE_Op* op,
-                                                   leat_eager_kernel_t** out_kernel);
-void leat_eager_kernel_release(leat_eager_kernel_t* kernel);
-// The graph from which the kernel for |op| is made, and the op's node in it, with all of its
-// attributes. The caller frees the graph. Fails as leat_eager_kernel_find does.
-LEAT_MUST_USE leat_status_t leat_eager_graph_create(const TFE_Op* op, leat_graph_t** out_graph);
-const leat_node_t* leat_eager_graph_node(const leat_graph_t* graph);
-// Lets go of all kernels of the context, and with them of the resources that belong to them.
-void leat_eager_kernels_clear(TFE_Context* context);
-// Lets go of those that own no resource: a function that they may call was removed.
-void leat_eager_kernels_clear_shared(TFE_Context* context);
-
-#define LEAT_EAGER_BUCKETS 256
 
 // ---- Traces and executors -----------------------------------------------------------------------
 
@@ -104,15 +74,10 @@ struct TFE_Context {
   leat_mutex_t mutex;
   struct leat_eager_thread_s* threads;  // executors of threads; guarded by |mutex|
   struct leat_custom_device_s* custom_devices;  // guarded by |mutex|
-  _Atomic bool has_custom_devices;
+  struct leat_eager_cluster_s* cluster;  // NULL: this process alone; guarded by |mutex|
+  _Atomic bool has_other_devices;        // custom ones, or those of other tasks
   leat_eager_collection_t* collection;  // guarded by |mutex|
-  // Guarded by |mutex|. A kernel that made a resource may own it (a queue without a shared name),
-  // so that it is kept until the caches are cleared, and serves no other op. All others lie in
-  // |kernels| by their hash.
-  leat_eager_kernel_t* owners;
-  leat_eager_kernel_t* kernels[LEAT_EAGER_BUCKETS];
-  int kernel_count;
-  _Atomic int64_t runs;  // ops executed and kernels made; numbers steps and nodes
+  leat_eager_kernels_t kernels;
   uint64_t id;
 };
 
@@ -158,12 +123,27 @@ struct TFE_Op {
   // a list came one by one.
   int next_argument;
   bool has_device;  // the client asked for the CPU
+  const char* remote_device;  // the client asked for this one of another task, static; NULL: none
   const struct leat_custom_device_s* custom_device;  // the client asked for it; NULL: it did not
   // What the op calls instead of a kernel, with a hold on its model; NULL: nothing.
   const struct leat_model_call_s* call;
   const struct TFE_CancellationManager* cancellation;  // NULL: that of the context
 };
 
+// |op| as a request, with its inputs, which are put into |tensors| [op->input_count] as they are,
+// not retained.
+static inline leat_eager_request_t leat_eager_request_of(const TFE_Op* op,
+                                                         leat_tensor_t* tensors) {
+  for (size_t i = 0; i < op->input_count; ++i) tensors[i] = op->inputs[i]->tensor;
+  return (leat_eager_request_t){.op = op->op,
+                                .attrs = op->description->attrs,
+                                .attr_count = (int)op->description->attr_count,
+                                .inputs = tensors,
+                                .input_count = (int)op->input_count};
+}
+// The graph of one node that |op| is (worker/eager_kernel.h), which the caller frees. Fails with
+// what is wrong in the description, too.
+LEAT_MUST_USE leat_status_t leat_eager_op_graph(const TFE_Op* op, leat_graph_t** out_graph);
 // Makes |op->call| on the op's inputs (saved_model.c), as TFE_Execute does.
 LEAT_MUST_USE leat_status_t leat_eager_call_run(const TFE_Op* op, TFE_TensorHandle** retvals,
                                                 int* num_retvals);

@@ -1,9 +1,10 @@
 // Contexts and tensor handles of eager/c_api.h. A context owns a session on an empty graph, which
 // gives it a device and a thread pool, and its own resource managers. A tensor handle is a
-// reference-counted tensor. Everything runs synchronously on the one CPU device, so that the
-// functions for asynchronous execution, placement and copies between devices have nothing to do: a
-// copy to a device shares the tensor.
+// reference-counted tensor. Everything runs synchronously, here on the one CPU device, so that the
+// functions for asynchronous execution and placement have nothing to do, and a copy to the device
+// shares the tensor. What other tasks of a cluster have to do with it is in eager_cluster.c.
 #include "capi/eager/custom_device.h"
+#include "capi/eager/eager_cluster.h"
 
 #include <string.h>
 
@@ -70,6 +71,20 @@ static leat_status_t make_resources(TFE_Context* context, int count) {
   return leat_resource_manager_create(allocator, &context->step_resources);
 }
 
+// Fills in what the context's kernels are made with and lent.
+static leat_status_t lend(TFE_Context* context) {
+  const leat_runtime_t* runtime = NULL;
+  leat_eager_kernels_t* kernels = &context->kernels;
+  LEAT_RETURN_IF_ERROR(leat_runtime_get(&runtime));
+  kernels->ops = runtime->ops;
+  kernels->registry = runtime->kernels;
+  kernels->functions = leat_session_master_options(context->session->session)->functions;
+  kernels->device = context->device;
+  kernels->resources = context->resources[0];
+  kernels->step_resources = context->step_resources;
+  return leat_ok_status();
+}
+
 // Opens the session, whose kernels find the resources of eager ops, and the library of functions.
 static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions* opts) {
   TF_SessionOptions options = *opts->session;
@@ -81,6 +96,7 @@ static leat_status_t open_context(TFE_Context* context, const TFE_ContextOptions
   LEAT_RETURN_IF_ERROR(
       leat_capi_session_create(context->graph, NULL, &options, &context->session));
   context->device = leat_session_local_device(context->session->session, 0);
+  LEAT_RETURN_IF_ERROR(lend(context));
   LEAT_RETURN_IF_ERROR(
       leat_graph_own_functions(context->graph->shared->graph, &context->functions));
   leat_eager_use_functions(context);
@@ -99,6 +115,7 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
     return NULL;
   }
   leat_mutex_initialize(&context->mutex);
+  leat_eager_kernels_initialize(&context->kernels);
   leat_string_map_initialize(leat_allocator_system(), &context->function_uses);
   static _Atomic uint64_t ids;
   context->policy = opts->policy;
@@ -113,13 +130,14 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
   return context;
 }
 
-void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(ctx); }
+void TFE_ContextClearCaches(TFE_Context* ctx) { leat_eager_kernels_clear(&ctx->kernels); }
 
 // The session goes before the resources, which its kernels use.
 void TFE_DeleteContext(TFE_Context* ctx) {
   if (!ctx) return;
   TF_Status* status = TF_NewStatus();
-  leat_eager_kernels_clear(ctx);
+  leat_capi_cluster_leave_context(ctx);
+  leat_eager_kernels_deinitialize(&ctx->kernels);
   leat_eager_threads_free(ctx);
   leat_eager_collection_release(ctx->collection);
   leat_custom_devices_free(ctx);
@@ -136,7 +154,12 @@ void TFE_DeleteContext(TFE_Context* ctx) {
 }
 
 TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status) {
-  return TF_SessionListDevices(ctx->session, status);
+  TF_DeviceList* list = NULL;
+  leat_eager_cluster_t* cluster = leat_capi_cluster_of(ctx);
+  if (!cluster) return TF_SessionListDevices(ctx->session, status);
+  leat_capi_status_set(status, leat_capi_cluster_describe(cluster, &list));
+  leat_eager_cluster_release(cluster);
+  return list;
 }
 
 // There is one device, so that the policy is kept only to be read back.
@@ -194,6 +217,7 @@ void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
   if (!h || !leat_reference_count_release(&h->references)) return;
   leat_tensor_release(&h->tensor);
   leat_custom_tensor_release(h->custom);
+  if (LEAT_UNLIKELY(h->remote)) leat_remote_tensor_release(h->remote);
   leat_allocator_free(leat_allocator_system(), h);
 }
 
@@ -211,20 +235,26 @@ TFE_TensorHandle* TFE_TensorHandleCopySharingTensor(TFE_TensorHandle* h, TF_Stat
   TFE_TensorHandle* copy = wrap(result, &tensor, status);
   if (copy) {
     copy->custom = h->custom;
+    copy->remote = h->remote;
+    copy->device = h->device;
     leat_custom_tensor_retain(copy->custom);
+    leat_remote_tensor_retain(copy->remote);
   }
   return copy;
 }
 
-// The one device of the context's own has the tensor already.
+// Without a cluster, the one device of the context's own has the tensor already.
 TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context* ctx,
                                                const char* device_name, TF_Status* status) {
   const leat_custom_device_t* device = leat_custom_device_find(ctx, device_name);
   if (h && device && !(h->custom && h->custom->device == device)) {
     return leat_custom_device_copy_to(device, h, status);
   }
-  return h && h->custom && !device ? leat_custom_device_copy_from(h, device_name, status)
-                                   : TFE_TensorHandleCopySharingTensor(h, status);
+  if (h && h->custom && !device) return leat_custom_device_copy_from(h, device_name, status);
+  if (h && !h->custom && atomic_load(&ctx->has_other_devices)) {
+    return leat_capi_cluster_copy(ctx, h, device_name, status);
+  }
+  return TFE_TensorHandleCopySharingTensor(h, status);
 }
 
 // Strings are refused, because |data| would be a TF_TString whose owner is not known.
@@ -251,10 +281,8 @@ TF_Tensor* TFE_TensorHandleResolve(TFE_TensorHandle* h, TF_Status* status) {
     result = leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Resolve() is not supported on packed TensorHandles.");
   }
-  if (!result) {
-    value = leat_tensor_share(&h->tensor);
-    result = leat_capi_tensor_wrap(&value, &tensor);
-  }
+  if (!result) result = leat_capi_cluster_value(h, &value);
+  if (!result) result = leat_capi_tensor_wrap(&value, &tensor);
   leat_capi_status_set(status, result);
   return tensor;
 }
@@ -294,7 +322,8 @@ int64_t TFE_TensorHandleDim(TFE_TensorHandle* h, int dim_index, TF_Status* statu
 
 const char* TFE_TensorHandleDeviceName(TFE_TensorHandle* h, TF_Status* status) {
   if (!check(h, status)) return NULL;
-  return h->custom ? h->custom->device->name : h->is_packed ? PACKED_NAME : DEVICE_NAME;
+  if (h->custom) return h->custom->device->name;
+  return h->is_packed ? PACKED_NAME : h->device ? h->device : DEVICE_NAME;
 }
 
 const char* TFE_TensorHandleBackingDeviceName(TFE_TensorHandle* h, TF_Status* status) {

@@ -4,12 +4,23 @@
 // comes from the context: its device's memory and threads, its resources, its cancellation, and
 // the functions of its session.
 #include "capi/eager/custom_device.h"
-#include "master/master.h"
+#include "capi/eager/eager_cluster.h"
 
 // An op with at most so many inputs and outputs is executed without an allocation for them.
 #define INLINE_TENSORS 16
 
 // ---- Lengths ------------------------------------------------------------------------------------
+
+leat_status_t leat_eager_op_graph(const TFE_Op* op, leat_graph_t** out_graph) {
+  leat_tensor_t* tensors = NULL;
+  *out_graph = NULL;
+  LEAT_RETURN_IF_ERROR(leat_status_clone(op->description->status));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), op->input_count + 1, &tensors));
+  const leat_eager_request_t request = leat_eager_request_of(op, tensors);
+  leat_status_t status = leat_eager_graph_create(&op->context->kernels, &request, out_graph);
+  leat_allocator_free(leat_allocator_system(), tensors);
+  return status;
+}
 
 // The number of tensors in an argument of the op. It may follow from attributes that only the
 // op's node has.
@@ -25,7 +36,7 @@ static leat_status_t argument_length(const TFE_Op* op, const char* name, bool is
   if (index == count) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Argument '%s' not found", name ? name : "");
   }
-  LEAT_RETURN_IF_ERROR(leat_eager_graph_create(op, &graph));
+  LEAT_RETURN_IF_ERROR(leat_eager_op_graph(op, &graph));
   const leat_node_t* node = leat_eager_graph_node(graph);
   *out_length = is_input ? leat_node_input_argument(node, index, &begin)
                          : leat_node_output_argument(node, index, &begin);
@@ -60,62 +71,74 @@ leat_status_t leat_eager_wrap_outputs(leat_tensor_t* outputs, int count,
   return status;
 }
 
-// Calls the kernel. |tensors| has room for its inputs and outputs.
-static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel, leat_tensor_t* tensors,
-                            TFE_TensorHandle** retvals) {
-  TFE_Context* context = op->context;
-  leat_tensor_t* outputs = tensors + op->input_count;
-  for (size_t i = 0; i < op->input_count; ++i) tensors[i] = op->inputs[i]->tensor;
-  const leat_eager_event_t event = leat_eager_event_begin(op);
-  const leat_step_services_t services = {
-      .step_id = atomic_fetch_add(&context->runs, 1),
-      .memory = context->device->memory,
-      .pool = context->device->pool,
-      .resources = context->resources[0],
-      .step_resources = context->step_resources,
-      .functions = leat_session_master_options(context->session->session)->functions,
-      .cancellation = op->cancellation ? op->cancellation->cancellation : context->cancellation,
-      .collector = event.collector};
-  leat_status_t status = leat_kernel_invoke(kernel, &services, tensors, outputs);
-  leat_eager_event_end(&event, op, kernel, outputs);
-  LEAT_RETURN_IF_ERROR(status);
-  return leat_eager_wrap_outputs(outputs, kernel->output_count, retvals);
-}
-
-static leat_status_t invoke_with_room(const TFE_Op* op, const leat_kernel_t* kernel,
-                                      TFE_TensorHandle** retvals) {
-  leat_tensor_t inline_tensors[INLINE_TENSORS];
-  size_t count = op->input_count + (size_t)kernel->output_count;
-  if (LEAT_LIKELY(count <= INLINE_TENSORS)) return invoke(op, kernel, inline_tensors, retvals);
-  leat_tensor_t* tensors = NULL;
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count, &tensors));
-  leat_status_t status = invoke(op, kernel, tensors, retvals);
-  leat_allocator_free(leat_allocator_system(), tensors);
-  return status;
-}
-
 leat_status_t leat_eager_check_room(int count, const int* num_retvals) {
   if (LEAT_LIKELY(*num_retvals >= count)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Expecting %d outputs, but *num_retvals is %d",
                           count, *num_retvals);
 }
 
+// Calls the kernel and makes handles of what it gives, for which |outputs| has room.
+static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel,
+                            const leat_tensor_t* inputs, leat_tensor_t* outputs,
+                            TFE_TensorHandle** retvals) {
+  TFE_Context* context = op->context;
+  const leat_eager_event_t event = leat_eager_event_begin(op);
+  leat_status_t status = leat_eager_kernel_run(
+      &context->kernels, kernel, inputs,
+      op->cancellation ? op->cancellation->cancellation : context->cancellation, event.collector,
+      outputs);
+  leat_eager_event_end(&event, op, kernel, outputs);
+  LEAT_RETURN_IF_ERROR(status);
+  return leat_eager_wrap_outputs(outputs, kernel->output_count, retvals);
+}
+
+// The inputs, and the outputs behind them, lie in |room| as far as it is large enough.
 static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
+  leat_allocator_t* allocator = leat_allocator_system();
+  leat_tensor_t room[INLINE_TENSORS];
+  leat_tensor_t *inputs = room, *outputs = NULL;
   leat_eager_kernel_t* kernel = NULL;
   if (LEAT_UNLIKELY(op->call)) return leat_eager_call_run(op, retvals, num_retvals);
-  LEAT_RETURN_IF_ERROR(leat_eager_kernel_find(op, &kernel));
-  int count = kernel->kernel->output_count;
-  leat_status_t status = leat_eager_check_room(count, num_retvals);
-  if (!status) status = invoke_with_room(op, kernel->kernel, retvals);
+  LEAT_RETURN_IF_ERROR(leat_status_clone(op->description->status));
+  if (LEAT_UNLIKELY(op->input_count > INLINE_TENSORS)) {
+    LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, op->input_count, &inputs));
+  }
+  const leat_eager_request_t request = leat_eager_request_of(op, inputs);
+  leat_status_t status = leat_eager_kernel_find(&op->context->kernels, &request, &kernel);
+  const int count = status ? 0 : kernel->kernel->output_count;
+  const bool has_room = op->input_count + (size_t)count <= INLINE_TENSORS;
+  if (!status) status = leat_eager_check_room(count, num_retvals);
+  if (LEAT_LIKELY(has_room)) {
+    outputs = room + op->input_count;
+  } else if (!status) {
+    status = LEAT_ALLOCATE(allocator, (size_t)count, &outputs);
+  }
+  if (!status) status = invoke(op, kernel->kernel, inputs, outputs, retvals);
   if (!status) *num_retvals = count;
   leat_eager_kernel_release(kernel);
+  if (LEAT_UNLIKELY(!has_room)) leat_allocator_free(allocator, outputs);
+  if (LEAT_UNLIKELY(inputs != room)) leat_allocator_free(allocator, inputs);
   return status;
 }
 
+// Where there are other devices than the context's own: an op may be theirs.
+static LEAT_COLD void execute_somewhere(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
+                                        TF_Status* status) {
+  bool is_done = false;
+  if (leat_custom_device_execute(op, retvals, num_retvals, status)) return;
+  leat_status_t result = leat_capi_cluster_run(op, retvals, num_retvals, &is_done);
+  if (!result && !is_done) {
+    result = execute(op, retvals, num_retvals);
+    const char* device = result ? NULL : leat_capi_cluster_own_device(op->context);
+    for (int i = 0; device && i < *num_retvals; ++i) retvals[i]->device = device;
+  }
+  leat_capi_status_set(status, result);
+}
+
 void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals, TF_Status* status) {
-  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_custom_devices,
-                                         memory_order_relaxed)) &&
-      leat_custom_device_execute(op, retvals, num_retvals, status)) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_other_devices,
+                                         memory_order_relaxed))) {
+    execute_somewhere(op, retvals, num_retvals, status);
     return;
   }
   leat_capi_status_set(status, execute(op, retvals, num_retvals));

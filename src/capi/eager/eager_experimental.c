@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capi/eager/custom_device.h"
+#include "capi/eager/eager_cluster.h"
 
 // ---- Cancellation -------------------------------------------------------------------------------
 
@@ -135,19 +136,34 @@ void TFE_ContextSetJitCompileRewrite(TFE_Context* ctx, unsigned char enable, TF_
 void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf) {
   leat_string_builder_t text;
   leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_string_builder_append(&text, LEAT_SV("/job:localhost/replica:0/task:0"));
+  leat_capi_cluster_print_task(ctx, &text);
   leat_status_free(leat_capi_buffer_take(&text, buf));
 }
 
 // ---- Handles ------------------------------------------------------------------------------------
 
+// INVALID_ARGUMENT, as TensorFlow has it, for a tensor on another task.
+static bool check_is_here(const TFE_TensorHandle* h, const char* function, TF_Status* status) {
+  if (h->remote) {
+    leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                  "TFE_TensorHandle%s may not be called on a "
+                                                  "remote tensor handle.",
+                                                  function));
+  }
+  return !h->remote;
+}
+
 void* TFE_TensorHandleDevicePointer(TFE_TensorHandle* h, TF_Status* status) {
-  if (!TFE_TensorHandleDeviceName(h, status)) return NULL;
+  if (!TFE_TensorHandleDeviceName(h, status) || !check_is_here(h, "DevicePointer", status)) {
+    return NULL;
+  }
   return h->custom ? h->custom->data : h->tensor.data;
 }
 
 size_t TFE_TensorHandleDeviceMemorySize(TFE_TensorHandle* h, TF_Status* status) {
-  return TFE_TensorHandleDeviceName(h, status) ? leat_tensor_size_bytes(&h->tensor) : 0;
+  const bool is_here = TFE_TensorHandleDeviceName(h, status) &&
+                       check_is_here(h, "DeviceMemorySize", status);
+  return is_here ? leat_tensor_size_bytes(&h->tensor) : 0;
 }
 
 const char* TFE_TensorHandleDeviceType(TFE_TensorHandle* h, TF_Status* status) {

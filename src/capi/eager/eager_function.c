@@ -6,7 +6,7 @@
 // As in TensorFlow a function that is added again, with the same definition, is counted, and only
 // the last removal takes it away. Kernels that the context keeps may have found it already, so they
 // are let go then, and the session compiles a function anew that is added later under the name.
-#include "capi/eager/eager.h"
+#include "capi/eager/eager_cluster.h"
 #include "capi/graph/function.h"
 #include "formats/wire/decode.h"
 #include "graph/function/graph_functions.h"
@@ -18,8 +18,9 @@ void leat_eager_use_functions(TFE_Context* context) {
       context->graph->shared->graph->producer_version);
 }
 
-// The caller holds the context's mutex.
-static leat_status_t add(TFE_Context* context, const leat_pb_function_def_t* function) {
+// |*out_is_new| when the context had none of the name. The caller holds its mutex.
+static leat_status_t add(TFE_Context* context, const leat_pb_function_def_t* function,
+                         bool* out_is_new) {
   LEAT_RETURN_IF_ERROR(leat_function_library_add(context->functions,
                                                  context->graph->shared->graph->ops, function));
   // The library's copy of the name lives as long as the context.
@@ -28,19 +29,23 @@ static leat_status_t add(TFE_Context* context, const leat_pb_function_def_t* fun
   uint64_t* uses = NULL;
   LEAT_RETURN_IF_ERROR(
       leat_string_map_insert(&context->function_uses, held->signature->name, 0, &uses, NULL));
-  ++*uses;
+  *out_is_new = (*uses)++ == 0;
   return leat_ok_status();
 }
 
-static leat_status_t add_locked(TFE_Context* context, const leat_pb_function_def_t* function) {
+static leat_status_t add_everywhere(TFE_Context* context, const leat_pb_function_def_t* function) {
+  bool is_new = false;
   leat_mutex_lock(&context->mutex);
-  leat_status_t status = add(context, function);
+  leat_status_t status = add(context, function, &is_new);
   leat_mutex_unlock(&context->mutex);
+  leat_eager_cluster_t* cluster = !status && is_new ? leat_capi_cluster_of(context) : NULL;
+  if (cluster) status = leat_eager_cluster_add_function(cluster, function);
+  leat_eager_cluster_release(cluster);
   return status;
 }
 
 void TFE_ContextAddFunction(TFE_Context* ctx, TF_Function* function, TF_Status* status) {
-  leat_capi_status_set(status, add_locked(ctx, leat_capi_function_def(function)));
+  leat_capi_status_set(status, add_everywhere(ctx, leat_capi_function_def(function)));
 }
 
 void TFE_ContextAddFunctionDef(TFE_Context* ctx, const char* serialized_function_def, size_t size,
@@ -74,7 +79,10 @@ void TFE_ContextRemoveFunction(TFE_Context* ctx, const char* name, TF_Status* st
   if (is_last) {
     leat_master_functions_forget(leat_session_master_options(ctx->session->session)->functions,
                                  text);
-    leat_eager_kernels_clear_shared(ctx);
+    leat_eager_kernels_clear_shared(&ctx->kernels);
+    leat_eager_cluster_t* cluster = leat_capi_cluster_of(ctx);
+    if (cluster) result = leat_eager_cluster_remove_function(cluster, text);
+    leat_eager_cluster_release(cluster);
   }
   leat_capi_status_set(status, result);
 }

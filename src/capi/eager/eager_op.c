@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capi/eager/custom_device.h"
+#include "capi/eager/eager_cluster.h"
 #include "graph/function/graph_functions.h"
 
 leat_status_t leat_eager_find_op(const TFE_Context* context, const char* name,
@@ -71,30 +72,46 @@ TFE_Context* TFE_OpGetContext(const TFE_Op* op, TF_Status* status) {
   return op->context;
 }
 
-// Accepts a name that ends in "CPU:0" or "cpu:0", that of a custom device, and the empty name,
-// which stands for any device.
-void TFE_OpSetDevice(TFE_Op* op, const char* device_name, TF_Status* status) {
-  size_t size = device_name ? strlen(device_name) : 0;
-  bool is_cpu = size >= 5 && strcmp(device_name + size - 2, ":0") == 0 &&
-                (memcmp(device_name + size - 5, "CPU", 3) == 0 ||
-                 memcmp(device_name + size - 5, "cpu", 3) == 0);
-  const leat_custom_device_t* custom = leat_custom_device_find(op->context, device_name);
-  const bool is_known = size == 0 || is_cpu || custom;
-  if (is_known) {
-    op->has_device = is_cpu;
-    op->custom_device = custom;
+// Whether the name ends in "CPU:0" or "cpu:0".
+static bool is_cpu(const char* name) {
+  const size_t size = strlen(name);
+  return size >= 5 && strcmp(name + size - 2, ":0") == 0 &&
+         (memcmp(name + size - 5, "CPU", 3) == 0 || memcmp(name + size - 5, "cpu", 3) == 0);
+}
+
+// Accepts the name of a custom device, the empty name, which stands for any device, in a cluster
+// that of any device of its tasks, and else one that ends in "CPU:0".
+static leat_status_t set_device(TFE_Op* op, const char* name) {
+  const leat_custom_device_t* custom = leat_custom_device_find(op->context, name);
+  const char* remote = NULL;
+  bool is_known = *name == 0 || custom != NULL;
+  if (!is_known) {
+    leat_eager_cluster_t* cluster = leat_capi_cluster_of(op->context);
+    if (cluster) {
+      leat_status_t status = leat_capi_cluster_place(cluster, name, &remote);
+      leat_eager_cluster_release(cluster);
+      LEAT_RETURN_IF_ERROR(status);
+    }
+    is_known = cluster || is_cpu(name);
   }
-  leat_capi_status_set(status, is_known
-                                   ? leat_ok_status()
-                                   : leat_make_status(LEAT_INVALID_ARGUMENT,
-                                                      "Device is '%s', must be CPU:0",
-                                                      device_name));
+  if (!is_known) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "Device is '%s', must be CPU:0", name);
+  }
+  op->custom_device = custom;
+  op->remote_device = remote;
+  op->has_device = *name != 0 && !custom && !remote;
+  return leat_ok_status();
+}
+
+void TFE_OpSetDevice(TFE_Op* op, const char* device_name, TF_Status* status) {
+  leat_capi_status_set(status, set_device(op, device_name ? device_name : ""));
 }
 
 const char* TFE_OpGetDevice(const TFE_Op* op, TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());
   if (op->custom_device) return op->custom_device->name;
-  return op->has_device ? "/job:localhost/replica:0/task:0/device:CPU:0" : "";
+  if (op->remote_device) return op->remote_device;
+  return op->has_device ? leat_capi_cluster_own_device(op->context) : "";
 }
 
 void TFE_OpSetCancellationManager(TFE_Op* op, TFE_CancellationManager* cancellation_manager,

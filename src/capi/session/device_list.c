@@ -35,8 +35,8 @@ static leat_status_t fill_entry(const leat_placement_device_t* device, device_en
 }
 
 // The entries are zeroed, so that a list which was filled only in part can be deleted.
-static leat_status_t list_devices(const leat_session_t* session, TF_DeviceList** out_list) {
-  int count = leat_session_device_count(session);
+leat_status_t leat_capi_list_devices(const leat_placement_device_t* devices, int count,
+                                     TF_DeviceList** out_list) {
   void* memory = NULL;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
       leat_allocator_system(), sizeof(TF_DeviceList) + (size_t)count * sizeof(device_entry_t),
@@ -44,7 +44,7 @@ static leat_status_t list_devices(const leat_session_t* session, TF_DeviceList**
   TF_DeviceList* list = memory;
   list->count = count;
   for (int i = 0; i < count; ++i) {
-    leat_status_t status = fill_entry(leat_session_device(session, i), &list->entries[i]);
+    leat_status_t status = fill_entry(&devices[i], &list->entries[i]);
     if (status) {
       TF_DeleteDeviceList(list);
       return status;
@@ -56,7 +56,10 @@ static leat_status_t list_devices(const leat_session_t* session, TF_DeviceList**
 
 TF_DeviceList* TF_SessionListDevices(TF_Session* session, TF_Status* status) {
   TF_DeviceList* list = NULL;
-  leat_capi_status_set(status, list_devices(session->session, &list));
+  const int count = leat_session_device_count(session->session);
+  leat_status_t result =
+      leat_capi_list_devices(count ? leat_session_device(session->session, 0) : NULL, count, &list);
+  leat_capi_status_set(status, result);
   return list;
 }
 

@@ -12,6 +12,8 @@
 // mutex of the cell is held for each read and each update, so that updates of several steps do not
 // mix. A cell that is destroyed lives until whoever uses it is done, because it is reference
 // counted.
+#include "base/string_builder.h"
+#include "kernel/handle.h"
 #include "ops/kernel_rows.h"
 #include "ops/state/resource_variable_kernels.h"
 #include "ops/state/update_cpu.h"
@@ -36,7 +38,23 @@ static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
   leat_string_view_t container, name;
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "container", &container));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "shared_name", &name));
-  return make_handle(c, container, name, &((handle_t*)state)->tensor);
+  if (!leat_handle_is_anonymous(name)) {
+    return make_handle(c, container, name, &((handle_t*)state)->tensor);
+  }
+  // The variable is this kernel's own, and is called after its node.
+  char prefix[LEAT_PRIVATE_PREFIX_BYTES];
+  leat_string_builder_t own;
+  leat_resource_manager_print_private(c->session_resources, prefix);
+  leat_string_builder_initialize(c->allocator, &own);
+  leat_string_builder_append(&own, leat_string_view_from(prefix));
+  leat_string_builder_append(&own, c->kernel->node_name);
+  leat_status_t status = leat_status_clone(own.status);
+  if (!status) {
+    status =
+        make_handle(c, container, leat_string_builder_view(&own), &((handle_t*)state)->tensor);
+  }
+  leat_string_builder_deinitialize(&own);
+  return status;
 }
 
 static void handle_destroy(void* state) { leat_tensor_release(&((handle_t*)state)->tensor); }

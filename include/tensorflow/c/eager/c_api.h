@@ -10,7 +10,8 @@
 //   TFE_Execute(op, &result, &count, status);
 //   TF_Tensor* value = TFE_TensorHandleResolve(result, status);
 //
-// In Leat an op runs on the caller's thread, on the CPU, and is finished when TFE_Execute returns.
+// In Leat an op runs on the caller's thread, on the CPU, or on another task of the context's
+// cluster (TFE_ContextSetServerDef), and is finished when TFE_Execute returns.
 // Not for eager use are ops that belong to a graph (Placeholder, control flow, Send and Recv), or
 // that take references to variables (those with resource handles are there): TF_UNIMPLEMENTED.
 // Objects belong to one thread at a time, contexts to all. c_api.h has the rules on errors and
@@ -55,6 +56,14 @@ TF_CAPI_EXPORT TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_St
 // Ops and handles that are left must not be used in another context.
 TF_CAPI_EXPORT void TFE_DeleteContext(TFE_Context* ctx);
 TF_CAPI_EXPORT TF_DeviceList* TFE_ContextListDevices(TFE_Context* ctx, TF_Status* status);
+// Makes the context a task of the cluster that a ServerDef describes, with a server of its own, as
+// TF_NewServer does. Ops run on the other tasks, which may be TensorFlow's, where TFE_OpSetDevice
+// names a device of theirs or an input is a resource there. Their outputs stay there, until they
+// are deleted, resolved or copied. Blocks until all tasks are up. A task ends what the context left
+// there |keep_alive_secs| after its last sign of life; 0: never.
+TF_CAPI_EXPORT void TFE_ContextSetServerDef(TFE_Context* ctx, int keep_alive_secs,
+                                            const void* proto, size_t proto_len,
+                                            TF_Status* status);
 // Ends what nameless queues and tables belong to.
 TF_CAPI_EXPORT void TFE_ContextClearCaches(TFE_Context* ctx);
 TF_CAPI_EXPORT void TFE_ContextSetThreadLocalDevicePlacementPolicy(

@@ -201,7 +201,28 @@ TF_CAPI_EXPORT void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool 
 // A number that no other context of this process has.
 TF_CAPI_EXPORT uint64_t TFE_GetContextId(TFE_Context* ctx);
 TF_CAPI_EXPORT void TFE_ContextAsyncWait(TFE_Context* ctx, TF_Status* status);
-// "/job:localhost/replica:0/task:0", into an empty buffer.
+// TFE_ContextSetServerDef with a limit for reaching the tasks (0: none) and further tries.
+// |clear_existing_contexts| ends the contexts of all clients on the tasks before.
+TF_CAPI_EXPORT void TFE_ContextSetServerDefWithTimeout(
+    TFE_Context* ctx, int keep_alive_secs, const void* proto, size_t proto_len,
+    int64_t init_timeout_in_ms, TF_Status* status, bool clear_existing_contexts);
+TF_CAPI_EXPORT void TFE_ContextSetServerDefWithTimeoutAndRetries(
+    TFE_Context* ctx, int keep_alive_secs, const void* proto, size_t proto_len,
+    int64_t init_timeout_in_ms, int retries, TF_Status* status, bool clear_existing_contexts);
+// Other tasks from now on; the context's own must stay. What is on tasks that stay stays there. A
+// task that was restarted is a new one.
+TF_CAPI_EXPORT void TFE_ContextUpdateServerDef(TFE_Context* ctx, int keep_alive_secs,
+                                               const void* proto, size_t proto_len,
+                                               TF_Status* status);
+TF_CAPI_EXPORT void TFE_ContextUpdateServerDefWithTimeout(TFE_Context* ctx, int keep_alive_secs,
+                                                          const void* proto, size_t proto_len,
+                                                          int64_t init_timeout_in_ms,
+                                                          TF_Status* status);
+// Whether the task "/job:worker/replica:0/task:1" answers, whatever it knows of the context.
+TF_CAPI_EXPORT bool TFE_ContextCheckAlive(TFE_Context* ctx, const char* worker_name,
+                                          TF_Status* status);
+
+// The context's task, "/job:localhost/replica:0/task:0" without a cluster, into an empty buffer.
 TF_CAPI_EXPORT void TFE_HostAddressSpace(TFE_Context* ctx, TF_Buffer* buf);
 // There is one device.
 TF_CAPI_EXPORT void TFE_ContextSetSoftDevicePlacement(TFE_Context* ctx, unsigned char enable,

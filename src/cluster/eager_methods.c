@@ -1,0 +1,105 @@
+// The methods of tensorflow.eager.EagerService: clients of other processes run single ops here
+// (eager_context.h). Each is served on the thread that the call came on, which may block there
+// until the ops of its queue have ended. Codes are TensorFlow's: ABORTED for a context that is not
+// there, as after a restart of the task; INVALID_ARGUMENT for a view that does not follow the last
+// one; closing a context that is not there succeeds.
+//
+// TensorFlow's clients send a function that runs on several tasks in parts, each of which its task
+// is to run (RunComponentFunction). Here functions go to one task as a whole, whose session places
+// their nodes on its devices, so that parts are refused by name. So is StreamingEnqueue, since
+// calls are unary (rpc.h); TensorFlow's clients do without where
+// TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE is false.
+#include "cluster/eager_context.h"
+
+static void create_context(leat_service_call_t* call, const void* message) {
+  leat_pb_create_context_response_t response = {0};
+  leat_status_t status = leat_eager_context_create(call->task, message);
+  if (!status) {
+    status = leat_task_describe_devices(call->task, &call->arena, &response.device_attributes);
+  }
+  leat_service_answer(call, status, &leat_pb_create_context_response_descriptor, &response);
+}
+
+static void update_context(leat_service_call_t* call, const void* message) {
+  const leat_pb_update_context_request_t* request = message;
+  leat_pb_update_context_response_t response = {0};
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (!status) status = leat_eager_context_update(context, request);
+  if (!status) {
+    status = leat_task_describe_devices(call->task, &call->arena, &response.device_attributes);
+  }
+  leat_eager_context_release(context);
+  leat_service_answer(call, status, &leat_pb_update_context_response_descriptor, &response);
+}
+
+static void enqueue(leat_service_call_t* call, const void* message) {
+  const leat_pb_enqueue_request_t* request = message;
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+  } else {
+    leat_eager_context_enqueue(context, call, request);
+    leat_eager_context_release(context);
+  }
+}
+
+static void wait_queue_done(leat_service_call_t* call, const void* message) {
+  const leat_pb_wait_queue_done_request_t* request = message;
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (!status && request->op_id.count > 0) {
+    status = leat_make_status(LEAT_UNIMPLEMENTED,
+                              "WaitQueueDone failed: there are %zu values of op_id, must be none: "
+                              "it waits for all ops",
+                              request->op_id.count);
+  }
+  if (!status) leat_eager_context_wait(context);
+  leat_eager_context_release(context);
+  leat_service_answer(call, status, NULL, NULL);
+}
+
+static void keep_alive(leat_service_call_t* call, const void* message) {
+  const leat_pb_keep_alive_request_t* request = message;
+  leat_pb_keep_alive_response_t response = {0};
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (!status) response.context_view_id = leat_eager_context_view(context);
+  leat_eager_context_release(context);
+  leat_service_answer(call, status, &leat_pb_keep_alive_response_descriptor, &response);
+}
+
+static void close_context(leat_service_call_t* call, const void* message) {
+  const leat_pb_close_context_request_t* request = message;
+  leat_eager_context_close(call->task, request->context_id, request->context_view_id);
+  leat_service_answer(call, leat_ok_status(), NULL, NULL);
+}
+
+static void refuse(leat_service_call_t* call, const char* method, const char* instead) {
+  leat_service_answer(call,
+                      leat_make_status(LEAT_UNIMPLEMENTED, "%s is not served here: %s", method,
+                                       instead),
+                      NULL, NULL);
+}
+
+static void run_component_function(leat_service_call_t* call, const void* message) {
+  refuse(call, "RunComponentFunction", "a function runs as a whole on one task; use Enqueue");
+}
+
+static void streaming_enqueue(leat_service_call_t* call, const void* message) {
+  refuse(call, "StreamingEnqueue",
+         "calls are unary; use Enqueue (TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE=false)");
+}
+
+const leat_service_method_t leat_eager_methods[] = {
+    {"CreateContext", &leat_pb_create_context_request_descriptor, create_context},
+    {"UpdateContext", &leat_pb_update_context_request_descriptor, update_context},
+    {"Enqueue", &leat_pb_enqueue_request_descriptor, enqueue},
+    {"WaitQueueDone", &leat_pb_wait_queue_done_request_descriptor, wait_queue_done},
+    {"KeepAlive", &leat_pb_keep_alive_request_descriptor, keep_alive},
+    {"CloseContext", &leat_pb_close_context_request_descriptor, close_context},
+    {"RunComponentFunction", NULL, run_component_function},
+    {"StreamingEnqueue", NULL, streaming_enqueue},
+    {0},
+};
