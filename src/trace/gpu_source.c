@@ -262,7 +262,11 @@ static leat_status_t add_spans(source_t* s, bool ends, leat_recording_t* recordi
   // What came before an error is shown all the same.
   leat_gpu_record_t* records = take_ring(&s->kept, &count, &lost);
   recording->lost += lost + dropped;
-  status = leat_status_join(status, leat_gpu_spans_add(records, count, &s->clock, recording));
+  if (s->clock.gpu_end > s->clock.gpu_begin) {
+    status = leat_status_join(status, leat_gpu_spans_add(records, count, &s->clock, recording));
+  } else if (!status) {
+    status = leat_make_status(LEAT_UNAVAILABLE, "CUPTI's clock stands still");
+  }
   if (ends) {
     end_keeping(&s->kept);
   } else {

@@ -75,6 +75,7 @@ static struct {
   leat_mutex_t mutex;  // guards what follows up to |cupti|
   const leat_gpu_host_t* host;
   int buffers;         // that CUPTI has
+  int read_result;     // of the last buffer that could not be read to its end; else 0
   // Set by the first |begin| that finds CUPTI, for ever.
   cupti_t cupti;
   bool is_open;
@@ -160,12 +161,14 @@ static bool read_record(const uint8_t* record, size_t size, leat_gpu_record_t* o
   return true;
 }
 
-// Hands on what a buffer holds. The mutex is held.
+// Hands on what a buffer holds. A record without an end, as a forced flush may leave it, is CUPTI's
+// "invalid kind". The mutex is held.
 static void read_buffer(uint8_t* buffer, size_t valid_size) {
   leat_gpu_record_t batch[BATCH];
   size_t count = 0;
   uint8_t* record = NULL;
-  while (state.cupti.get_next_record(buffer, valid_size, &record) == CUPTI_SUCCESS) {
+  result_t result;
+  while ((result = state.cupti.get_next_record(buffer, valid_size, &record)) == CUPTI_SUCCESS) {
     // It lies in the buffer, or something is wrong that must not be read.
     if (!record || record < buffer || record >= buffer + valid_size) break;
     if (!read_record(record, (size_t)(buffer + valid_size - record), &batch[count])) continue;
@@ -175,6 +178,9 @@ static void read_buffer(uint8_t* buffer, size_t valid_size) {
     }
   }
   if (count) state.host->take(batch, count);
+  const bool is_read = result == CUPTI_SUCCESS || result == CUPTI_MAX_LIMIT_REACHED ||
+                       result == CUPTI_INVALID_KIND;
+  if (!is_read) state.read_result = result;
 }
 
 // ---- Callbacks of CUPTI -------------------------------------------------------------------------
@@ -270,6 +276,15 @@ static int begin(const leat_gpu_host_t* host, const char* library, char* message
   return LEAT_OK;
 }
 
+// Takes the error of the buffers that were read.
+static result_t take_read_result(void) {
+  leat_mutex_lock(&state.mutex);
+  const result_t result = state.read_result;
+  state.read_result = CUPTI_SUCCESS;
+  leat_mutex_unlock(&state.mutex);
+  return result;
+}
+
 static uint64_t now(void) {
   uint64_t ns = 0;
   return state.cupti.get_timestamp(&ns) == CUPTI_SUCCESS ? ns : 0;
@@ -282,8 +297,12 @@ static int collect(bool ends, uint64_t* out_dropped, char* message, size_t messa
   const result_t result = state.cupti.flush_all(CUPTI_FLUSH_FORCED);
   if (state.cupti.get_dropped(NULL, 0, &dropped) != CUPTI_SUCCESS) dropped = 0;
   *out_dropped = dropped;
-  if (result == CUPTI_SUCCESS) return LEAT_OK;
-  return fail("cuptiActivityFlushAll", result, message, message_size);
+  const result_t read_result = take_read_result();
+  if (result != CUPTI_SUCCESS) {
+    return fail("cuptiActivityFlushAll", result, message, message_size);
+  }
+  if (read_result == CUPTI_SUCCESS) return LEAT_OK;
+  return fail("cuptiActivityGetNextRecord", read_result, message, message_size);
 }
 
 __attribute__((visibility("default"))) const leat_gpu_module_t* leat_module_cupti(void) {
