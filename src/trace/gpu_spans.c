@@ -82,13 +82,12 @@ int64_t leat_gpu_clock_apply(const leat_gpu_clock_t* clock, uint64_t gpu_time) {
 
 static int compare_words(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
-// Calls by their numbers, and the outermost of several with one number first.
+// Calls by their numbers; of several with one number the outermost began first.
 static int compare_calls(const void* a, const void* b) {
   const leat_gpu_record_t *x = *(const leat_gpu_record_t* const*)a,
                           *y = *(const leat_gpu_record_t* const*)b;
   if (x->correlation != y->correlation) return compare_words(x->correlation, y->correlation);
-  if (x->begin != y->begin) return compare_words(x->begin, y->begin);
-  return compare_words(y->end, x->end);
+  return compare_words(x->begin, y->begin);
 }
 
 static int compare_streams(const leat_gpu_record_t* x, const leat_gpu_record_t* y) {

@@ -176,6 +176,17 @@ static void kernel_is_found(void** state) {
   leat_recording_free(made.recording);
 }
 
+// What is open on a thread when its last call comes says nothing of the next thread.
+static void kernel_of_another_thread(void** state) {
+  made_t made = make();
+  const leat_gpu_record_t records[] = {call(101, 1, 450, 460), kernel("k", 1, 700, 710),
+                                       call(102, 2, 60, 70), kernel("k", 2, 720, 730)};
+  add(&made, records, 4);
+  expect_name(&made, find(&made, LEAT_SPAN_STREAM, 0, NULL), "c", "k", 9);
+  expect_name(&made, find(&made, LEAT_SPAN_STREAM, 1, NULL), "", "k", 0);
+  leat_recording_free(made.recording);
+}
+
 static void outermost_call_counts(void** state) {
   made_t made = make();
   // The driver's call comes first, since it ends first.
@@ -246,15 +257,16 @@ static void streams_have_rows(void** state) {
   made_t made = make();
   leat_gpu_record_t records[] = {kernel("k", 1, 700, 710), kernel("k", 2, 700, 710),
                                  kernel("k", 3, 700, 710), kernel("k", 4, 710, 720),
-                                 kernel("k", 5, 705, 730)};
+                                 kernel("k", 5, 705, 730), kernel("k", 6, 740, 750)};
   records[1].device = 1;
   records[2].stream = 13;
-  add(&made, records, 5);
-  // Stream 7 of device 0 did two things at once.
+  records[5].context = 1;
+  add(&made, records, 6);
+  // Stream 7 of device 0 did two things at once, and each context has a stream 7 of its own.
   static const char* const kRows[] = {"GPU 0 stream 7", "GPU 0 stream 7", "GPU 0 stream 13",
-                                      "GPU 1 stream 7"};
-  assert_int_equal(made.recording->thread_count, 2 + 4);
-  for (uint32_t i = 0; i < 4; ++i) {
+                                      "GPU 0 stream 7", "GPU 1 stream 7"};
+  assert_int_equal(made.recording->thread_count, 2 + 5);
+  for (uint32_t i = 0; i < 5; ++i) {
     assert_string_equal(made.recording->threads[2 + i].name, kRows[i]);
     assert_int_equal(made.recording->threads[2 + i].id, FIRST_ROW + 2 + i);
   }
@@ -380,6 +392,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(work_is_joined_with_its_launch),
       cmocka_unit_test(kernel_is_found),
+      cmocka_unit_test(kernel_of_another_thread),
       cmocka_unit_test(outermost_call_counts),
       cmocka_unit_test(work_without_launch),
       cmocka_unit_test(call_begins_several),

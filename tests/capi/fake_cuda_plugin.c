@@ -67,6 +67,7 @@ static struct {
   size_t size, filled;
   int buffers;
   size_t dropped;
+  void (*on_flush)(void);
 } fake = {.mutex = PTHREAD_MUTEX_INITIALIZER, .version = 28};
 
 static uint64_t now(void) {
@@ -160,6 +161,10 @@ EXPORT void fake_cupti_fail(const char* function, int result) {
 
 EXPORT void fake_cupti_set_version(uint32_t version) { fake.version = version; }
 
+EXPORT void fake_cupti_drop(size_t count) { fake.dropped = count; }
+
+EXPORT void fake_cupti_on_flush(void (*fn)(void)) { fake.on_flush = fn; }
+
 EXPORT int fake_cupti_count_kinds(void) {
   int count = 0;
   for (int i = 0; i < KINDS; ++i) count += fake.is_enabled[i];
@@ -218,7 +223,10 @@ EXPORT int cuptiActivityDisable(int kind) {
 
 EXPORT int cuptiActivityFlushAll(uint32_t flag) {
   const int result = result_of("cuptiActivityFlushAll");
+  void (*on_flush)(void) = fake.on_flush;
   if (!fake.complete) return INVALID_OPERATION;
+  fake.on_flush = NULL;
+  if (on_flush) on_flush();
   pthread_mutex_lock(&fake.mutex);
   if (!result && flag == 1) give_back();
   pthread_mutex_unlock(&fake.mutex);

@@ -29,6 +29,8 @@
 static fake_cuda_launch_fn_t launch;
 static fake_cupti_fail_fn_t fail_at;
 static fake_cupti_set_version_fn_t set_version;
+static fake_cupti_drop_fn_t drop;
+static fake_cupti_on_flush_fn_t on_flush;
 static fake_cupti_count_fn_t count_kinds, count_buffers;
 static TF_Status* status;
 static int warnings;
@@ -71,6 +73,8 @@ static int set_up(void** state) {
   fail_at = (fake_cupti_fail_fn_t)leat_library_symbol(library, "fake_cupti_fail");
   set_version =
       (fake_cupti_set_version_fn_t)leat_library_symbol(library, "fake_cupti_set_version");
+  drop = (fake_cupti_drop_fn_t)leat_library_symbol(library, "fake_cupti_drop");
+  on_flush = (fake_cupti_on_flush_fn_t)leat_library_symbol(library, "fake_cupti_on_flush");
   count_kinds = (fake_cupti_count_fn_t)leat_library_symbol(library, "fake_cupti_count_kinds");
   count_buffers = (fake_cupti_count_fn_t)leat_library_symbol(library, "fake_cupti_count_buffers");
   setenv("LEAT_CUDA", library_path("fake_cuda_plugin"), 1);
@@ -163,6 +167,16 @@ static void cupti_fails(void** state) {
     assert_non_null(strstr(last_warning, "error 39, CUPTI_ERROR_OF_TEST"));
     expect_no_rows(CHROME);
   }
+  // It is not asked again in the same recording.
+  warnings = 0;
+  fail_at("cuptiActivityEnable", 39);
+  leat_trace_start(0, status);
+  fail_at(NULL, 0);
+  TF_LoadLibrary(library_path("fake_cuda_plugin"), status);
+  kit_ok(status);
+  assert_int_equal(count_kinds(), 0);
+  leat_trace_stop(NULL, status);
+  assert_int_equal(warnings, 1);
   warnings = 0;
   fail_at("cuptiGetTimestamp", 39);
   record(CHROME, 1);
@@ -270,14 +284,16 @@ static void driver_comes_later(void** state) {
   setenv("LEAT_CUDA", library_path("fake_cuda_plugin"), 1);
 }
 
-// More records than memory is given, or buffers there are: what is gone is counted.
+// More records than memory is given, and those that CUPTI dropped: what is gone is counted. Buffers
+// come and go meanwhile, more than there may be at once.
 static void records_are_lost(void** state) {
   static const fake_work_t kWork = {"k", 0, 7, 0};
   uint64_t lost = 0;
   leat_trace_start(1, status);
   kit_ok(status);
   // Three records each, of which 4096 are kept.
-  for (int i = 0; i < 5000; ++i) launch(&kWork);
+  for (int i = 0; i < 300000; ++i) launch(&kWork);
+  drop(7);
   usleep(1000);
   leat_trace_stop(CHROME, status);
   kit_ok(status);
@@ -285,7 +301,7 @@ static void records_are_lost(void** state) {
   const char* found = strstr(text, "\"spans lost\":");
   assert_non_null(found);
   assert_int_equal(sscanf(found, "\"spans lost\":%" SCNu64, &lost), 1);
-  assert_int_equal(lost, 15000 - 4096);
+  assert_int_equal(lost, 900000 - 4096 + 7);
   const int kept = scratch_count_text(text, "\"name\":\"k\",\"cat\":\"stream work\"");
   assert_true(kept >= 4096 / 3 && kept <= 4096 / 3 + 1);
   free(text);
@@ -293,6 +309,19 @@ static void records_are_lost(void** state) {
 }
 
 // ---- The flight recorder ------------------------------------------------------------------------
+
+// After the recording has ended, and before its records have come.
+static void launch_late(void) {
+  static const fake_work_t kLate = {"late", 0, 99, 0};
+  launch(&kLate);
+}
+
+static int count_late(const char* path) {
+  char* text = scratch_read_text(path);
+  const int count = scratch_count_text(text, "\"name\":\"late\",\"cat\":\"stream work\"");
+  free(text);
+  return count;
+}
 
 static void wait_for(const char* file) {
   for (int i = 0; i < 5000 && !scratch_has(file); ++i) usleep(1000);
@@ -310,11 +339,13 @@ static void flight_is_recorded(void** state) {
     char path[32];
     run_steps(1 + file);
     usleep(1000);
+    if (file == 1) on_flush(launch_late);
     leat_trace_flight_write("the test wants it", status);
     kit_ok(status);
     snprintf(path, sizeof path, "flight%d.json", file);
     wait_for(path);
     check_file(path, 1 + file);
+    assert_int_equal(count_late(path), file == 2);
     assert_true(count_kinds() > 0);
   }
   leat_trace_flight_stop(status);
@@ -347,6 +378,20 @@ static void child_keeps_away(void** state) {
   expect_no_rows(CHROME);
 }
 
+// Two threads may start and end a recording so that the source hears of the end first.
+static void beginning_after_end(void** state) {
+  const leat_span_source_t* source = atomic_load(&leat_span_source);
+  leat_recording_t recording = {0};
+  source->end(1000000, 0, &recording);
+  source->begin(1000000, 0);
+  assert_int_equal(count_kinds(), 0);
+  source->begin(1000001, 0);
+  assert_true(count_kinds() > 0);
+  source->end(1000001, 0, &recording);
+  assert_int_equal(count_kinds(), 0);
+  assert_int_equal(recording.thread_count, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(cupti_is_not_found, reset),
@@ -357,6 +402,7 @@ int main(void) {
       cmocka_unit_test_setup(records_are_lost, reset),
       cmocka_unit_test_setup(flight_is_recorded, reset),
       cmocka_unit_test_setup(child_keeps_away, reset),
+      cmocka_unit_test_setup(beginning_after_end, reset),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
