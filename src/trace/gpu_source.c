@@ -34,7 +34,7 @@
 typedef struct kept_s {
   leat_mutex_t mutex;
   leat_gpu_record_t* ring;
-  size_t capacity, most;  // records that there is room for, and may be
+  size_t capacity, most;  // records that there is room for, and may be; 0 between recordings
   uint64_t count;         // of all that came; the last |capacity| of them are in the ring
   uint64_t lost;
   leat_arena_t arena;       // of the names
@@ -108,19 +108,20 @@ static void take_records(const leat_gpu_record_t* records, size_t count) {
 static void begin_keeping(kept_t* kept, uint64_t limit_bytes) {
   leat_mutex_lock(&kept->mutex);
   kept->most = (size_t)LEAT_MAX(limit_bytes / 4 / sizeof *kept->ring, LEAST_RECORDS);
+  kept->count = kept->lost = 0;
   leat_arena_initialize(leat_allocator_system(), 0, &kept->arena);
   leat_string_map_initialize(leat_allocator_system(), &kept->names);
   leat_mutex_unlock(&kept->mutex);
 }
 
+// What comes later, since CUPTI still had it, is not taken.
 static void end_keeping(kept_t* kept) {
   leat_mutex_lock(&kept->mutex);
   leat_allocator_free(leat_allocator_system(), kept->ring);
   leat_string_map_deinitialize(&kept->names);
   leat_arena_deinitialize(&kept->arena);
   kept->ring = NULL;
-  kept->capacity = 0;
-  kept->count = kept->lost = 0;
+  kept->capacity = kept->most = 0;
   leat_mutex_unlock(&kept->mutex);
 }
 

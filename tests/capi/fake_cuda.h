@@ -19,6 +19,7 @@ typedef void (*fake_cuda_launch_fn_t)(const fake_work_t* work);
 // Lets CUPTI's |function| fail with |result| from now on; NULL: none does.
 typedef void (*fake_cupti_fail_fn_t)(const char* function, int result);
 typedef void (*fake_cupti_set_version_fn_t)(uint32_t version);
+typedef int (*fake_cupti_flush_fn_t)(uint32_t flag);
 // CUPTI says that it dropped |count| records.
 typedef void (*fake_cupti_drop_fn_t)(size_t count);
 // |fn| is called when the next flush begins.
