@@ -54,5 +54,6 @@ leat_module(ucx ucp/api/ucp.h ucp libucx-dev)
 if(TARGET leat_module_ucx)
   target_link_libraries(leat_module_ucx PRIVATE ucs)  # UCX's own base, in the same package
 endif()
+leat_module(cupti "" "" "")  # NVIDIA's library is found when it runs, by its name
 leat_module(declared "" "" "")
 get_property(LEAT_MODULE_TARGETS GLOBAL PROPERTY LEAT_MODULE_TARGETS)

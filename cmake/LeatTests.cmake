@@ -187,7 +187,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   # or not.
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
   foreach(test tests.capi.plugin_test tests.capi.filesystem_test tests.capi.platform_test
-      tests.capi.pluggable_device_test)
+      tests.capi.pluggable_device_test tests.capi.gpu_trace_test)
     set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
     if(LEAT_INTERNALS STREQUAL "leat_static")
       target_link_options(${test} PRIVATE
@@ -195,6 +195,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     endif()
     add_dependencies(${test} ${plugins})
   endforeach()
+  add_dependencies(tests.capi.gpu_trace_test leat_module_cupti)
   # Once more, with a device whose memory the library does not keep.
   add_test(NAME tests.capi.pluggable_device_test.plain COMMAND tests.capi.pluggable_device_test)
   set_tests_properties(tests.capi.pluggable_device_test.plain PROPERTIES

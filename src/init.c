@@ -26,6 +26,7 @@
 #include "ops/family.h"
 #include "ops/list/values.h"
 #include "ops/simulated/simulated_kernels.h"
+#include "trace/gpu_source.h"
 #include "trace/recording_process.h"
 #include "worker/local_worker.h"
 
@@ -160,6 +161,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   base/span.c: leat_span_on_step
 //     who hears of the end of each step that is recorded
 //     leat_flight_start | atomic | leat_flight_stop
+//   base/span.c: leat_span_source
+//     who adds what ran on no thread to recordings that end
+//     leat_gpu_source_install | atomic | process
 //   base/span.c: writer_of_thread, leat_span_work_of_thread
 //     spans of this thread that are not in the recording yet; the kernel that runs on it
 //     the first span of a thread | thread; copied under recorder.mutex | thread, by recorder.key
@@ -169,6 +173,15 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   trace/flight.c: flight
 //     the flight recorder: what is written when, and how long the last steps took
 //     leat_flight_start | its mutex | leat_flight_stop
+//   trace/gpu_source.c: source
+//     which recording GPUs are watched for, by which module, and their records
+//     leat_gpu_source_install | its mutex, and that of the records | the module: process
+//   trace/gpu_source.c: source_process, source_is_waiting
+//     the process that watches GPUs; whether a recording still looks for a driver
+//     the first recording | atomic | process
+//   trace/gpu_source.c: cupti
+//     the module
+//     the first recording with a driver | atomic | process
 //   trace/recording_process.c: path_at_exit, process_at_exit
 //     where LEAT_TRACE's recording goes, and which process began it
 //     the runtime | set once | process
@@ -235,6 +248,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/grpc/engine.c: this_thread
 //     whether this thread serves the queue and leads, and where it is in functions of the caller's
 //     the thread's start | thread | thread
+//   modules/cupti/module.c: state
+//     CUPTI's functions, how many buffers it has, and who takes its records
+//     the first recording with a driver | its mutex, or that of trace/gpu_source.c | process
 //   modules/ucx/module.c: host_mutex, ucx_host
 //     what the module may use of the library
 //     the first end | mutex; read after it was set | process
@@ -532,6 +548,7 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
   leat_op_registry_defer(runtime->ops, leat_declared_ops);
   leat_kernel_registry_defer(runtime->kernels, register_kernels);
   leat_variant_kinds_set(kVariantKinds, LEAT_ARRAY_SIZE(kVariantKinds));
+  leat_gpu_source_install();
   leat_recording_begin_process();
   return status;
 }

@@ -16,6 +16,8 @@ LEAT_MUST_USE leat_status_t leat_library_open(const char* path, leat_library_t**
 // to have.
 void* leat_library_symbol(leat_library_t* library, const char* name);
 void leat_library_close(leat_library_t* library);  // NULL is allowed
+// Whether the library is in the process already, whoever brought it. Nothing is loaded.
+bool leat_library_is_loaded(const char* path);
 
 // The folder of the program or library that |address| lies in, without a last slash. The caller
 // frees |*out_directory|. NOT_FOUND when no file does.

@@ -1,5 +1,10 @@
-// What is done with a recording that has ended, and is its owner's alone (base/span.h).
-#include "base/span.h"
+// Recordings as what they are made of (base/recording.h), and what is done with one that has ended,
+// and is its owner's alone (base/span.h).
+#include "base/recording.h"
+
+#include <string.h>
+
+#include "base/checked.h"
 
 void leat_recording_free(leat_recording_t* recording) {
   leat_allocator_t* a = leat_allocator_system();
@@ -27,4 +32,82 @@ int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time) {
   const double ns = (double)(recording->end_ns - recording->begin_ns);
   if (ticks <= 0) return recording->begin_ns;
   return recording->begin_ns + (int64_t)((double)(time - recording->begin) / ticks * ns);
+}
+
+leat_status_t leat_recording_create(leat_recording_t** out_recording, size_t* out_name_capacity) {
+  leat_allocator_t* a = leat_allocator_system();
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, out_recording));
+  *out_name_capacity = 0;
+  leat_status_t status = LEAT_GROW(a, 1, &(*out_recording)->names, out_name_capacity);
+  if (status) leat_allocator_free(a, *out_recording);
+  return status;
+}
+
+leat_status_t leat_recording_make_name(leat_recording_t* recording, size_t* inout_name_capacity,
+                                       leat_string_view_t name, leat_string_view_t category,
+                                       uint32_t graph, leat_span_name_t* out_name) {
+  leat_allocator_t* a = leat_allocator_system();
+  char* text = NULL;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(a, (size_t)recording->name_count + 1, &recording->names,
+                                 inout_name_capacity));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, name.size + 1 + category.size, &text));
+  if (name.size) memcpy(text, name.data, name.size);
+  text[name.size] = '\n';
+  if (category.size) memcpy(text + name.size + 1, category.data, category.size);
+  *out_name = (leat_span_name_t){leat_string_view_make(text, name.size),
+                                 leat_string_view_make(text + name.size + 1, category.size),
+                                 graph};
+  return leat_ok_status();
+}
+
+// ---- Adding -------------------------------------------------------------------------------------
+
+void leat_recording_tail_initialize(leat_recording_t* recording, leat_recording_tail_t* out_tail) {
+  // What the arrays have room for is not known any more; they have what is in them.
+  *out_tail = (leat_recording_tail_t){.recording = recording,
+                                      .thread_capacity = recording->thread_count,
+                                      .name_capacity = recording->name_count,
+                                      .behind = &recording->first};
+  while (*out_tail->behind) out_tail->behind = &(*out_tail->behind)->next;
+}
+
+leat_status_t leat_recording_tail_add_row(leat_recording_tail_t* tail,
+                                          const leat_span_thread_t* row, uint32_t* out_row) {
+  leat_recording_t* recording = tail->recording;
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), (size_t)recording->thread_count + 1,
+                                 &recording->threads, &tail->thread_capacity));
+  recording->threads[recording->thread_count] = *row;
+  *out_row = recording->thread_count++;
+  return leat_ok_status();
+}
+
+leat_status_t leat_recording_tail_add_name(leat_recording_tail_t* tail, leat_string_view_t name,
+                                           leat_string_view_t category, uint32_t graph,
+                                           uint32_t* out_number) {
+  leat_span_name_t made;
+  leat_recording_t* recording = tail->recording;
+  LEAT_RETURN_IF_ERROR(leat_recording_make_name(recording, &tail->name_capacity, name, category,
+                                                graph, &made));
+  recording->names[recording->name_count] = made;
+  *out_number = recording->name_count++;
+  return leat_ok_status();
+}
+
+leat_status_t leat_recording_tail_add_spans(leat_recording_tail_t* tail, uint32_t row,
+                                            size_t count, leat_span_t** out_spans) {
+  void* memory = NULL;
+  size_t bytes;
+  LEAT_DCHECK(row < tail->recording->thread_count);
+  if (count > UINT32_MAX || !leat_checked_multiply(count, sizeof(leat_span_t), &bytes)) {
+    return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "there are %zu spans of a row", count);
+  }
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
+                                               sizeof(leat_span_chunk_t) + bytes, &memory));
+  leat_span_chunk_t* chunk = memory;
+  chunk->thread = row;
+  atomic_store_explicit(&chunk->count, (uint32_t)count, memory_order_relaxed);
+  *tail->behind = chunk;
+  tail->behind = &chunk->next;
+  *out_spans = chunk->spans;
+  return leat_ok_status();
 }

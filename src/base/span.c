@@ -22,6 +22,7 @@
 
 #include <string.h>
 
+#include "base/recording.h"
 #include "base/switch_notes.h"
 #include "base/thread.h"
 #include "base/thread_switches.h"
@@ -65,6 +66,7 @@ static recorder_t recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static LEAT_THREAD_LOCAL writer_t* writer_of_thread;
 _Atomic(uint32_t) leat_span_recording;
 _Atomic(leat_span_step_fn_t) leat_span_on_step;
+_Atomic(const leat_span_source_t*) leat_span_source;
 LEAT_THREAD_LOCAL leat_span_work_t leat_span_work_of_thread;
 
 static void lock(void) { pthread_mutex_lock(&recorder.mutex); }
@@ -359,31 +361,14 @@ void leat_span_end_in_step(int64_t begin, leat_span_kind_t kind, uint32_t name, 
 
 // ---- Names --------------------------------------------------------------------------------------
 
-// Makes the text of a name, "name\ncategory", which the recording owns. The mutex is held.
-static leat_status_t make_name(leat_string_view_t name, leat_string_view_t category,
-                               uint32_t graph, leat_span_name_t* out_name) {
-  leat_recording_t* current = recorder.current;
-  leat_allocator_t* a = leat_allocator_system();
-  char* text = NULL;
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(a, (size_t)current->name_count + 1, &current->names,
-                                 &recorder.name_capacity));
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, name.size + 1 + category.size, &text));
-  memcpy(text, name.data, name.size);
-  text[name.size] = '\n';
-  memcpy(text + name.size + 1, category.data, category.size);
-  *out_name = (leat_span_name_t){leat_string_view_make(text, name.size),
-                                 leat_string_view_make(text + name.size + 1, category.size),
-                                 graph};
-  return leat_ok_status();
-}
-
 static leat_status_t add_name(leat_string_view_t name, leat_string_view_t category,
                               uint32_t* out_number) {
   leat_recording_t* current = recorder.current;
   leat_span_name_t made;
   uint64_t* number = NULL;
   bool is_new = false;
-  LEAT_RETURN_IF_ERROR(make_name(name, category, 0, &made));
+  LEAT_RETURN_IF_ERROR(leat_recording_make_name(current, &recorder.name_capacity, name, category,
+                                                0, &made));
   leat_status_t status = leat_string_map_insert(
       &recorder.numbers, leat_string_view_make(made.name.data, name.size + 1 + category.size),
       current->name_count, &number, &is_new);
@@ -425,8 +410,9 @@ static leat_status_t add_graph(const leat_span_graph_t* graph) {
                                  &current->graphs, &recorder.graph_capacity));
   for (uint32_t i = 0; i < graph->node_count; ++i) {
     leat_span_name_t made;
-    LEAT_RETURN_IF_ERROR(make_name(graph->nodes[i].name, graph->nodes[i].category,
-                                   current->graph_count + 1, &made));
+    LEAT_RETURN_IF_ERROR(leat_recording_make_name(current, &recorder.name_capacity,
+                                                  graph->nodes[i].name, graph->nodes[i].category,
+                                                  current->graph_count + 1, &made));
     current->names[current->name_count++] = made;
   }
   LEAT_RETURN_IF_ERROR(
@@ -494,20 +480,15 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   atomic_store_explicit(&leat_span_recording, recorder.last_number, memory_order_release);
 }
 
-// An empty recording, with room for the first name.
-static leat_status_t make_recording(leat_recording_t** out_recording, size_t* out_name_capacity) {
-  leat_allocator_t* a = leat_allocator_system();
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(a, 1, out_recording));
-  *out_name_capacity = 0;
-  leat_status_t status = LEAT_GROW(a, 1, &(*out_recording)->names, out_name_capacity);
-  if (status) leat_allocator_free(a, *out_recording);
-  return status;
+static const leat_span_source_t* find_source(void) {
+  return atomic_load_explicit(&leat_span_source, memory_order_acquire);
 }
 
 leat_status_t leat_recording_start(uint64_t limit_bytes) {
   leat_recording_t* recording = NULL;
   size_t name_capacity;
-  LEAT_RETURN_IF_ERROR(make_recording(&recording, &name_capacity));
+  const leat_span_source_t* source = find_source();
+  LEAT_RETURN_IF_ERROR(leat_recording_create(&recording, &name_capacity));
   leat_status_t status = leat_ok_status();
   lock();
   // A fork waits for the mutex, so that a child does not find it locked for ever.
@@ -526,8 +507,13 @@ leat_status_t leat_recording_start(uint64_t limit_bytes) {
     begin(recording, limit_bytes);
     recorder.cores = leat_cpu_switches_begin(read_rings);
   }
+  const uint32_t number = recorder.last_number;
   unlock();
-  if (status) leat_recording_free(recording);
+  if (status) {
+    leat_recording_free(recording);
+  } else if (source) {
+    source->begin(number, limit_bytes ? limit_bytes : DEFAULT_LIMIT_BYTES);
+  }
   return status;
 }
 
@@ -569,6 +555,8 @@ static leat_status_t stop(leat_recording_t* next, size_t name_capacity,
   lock();
   leat_recording_t* recording = *out_recording = recorder.current;
   const uint64_t limit_bytes = recorder.limit_bytes;
+  const uint32_t number = recorder.last_number;
+  const leat_span_source_t* source = find_source();
   leat_cpu_switches_t* cores = NULL;
   if (recording) end(recording);
   if (recording && next) {
@@ -578,8 +566,10 @@ static leat_status_t stop(leat_recording_t* next, size_t name_capacity,
     cores = recorder.cores;
     recorder.cores = NULL;
   }
+  const uint32_t next_number = recorder.last_number;
   unlock();
   leat_cpu_switches_end(cores);  // its thread takes the mutex
+  if (recording && source) source->end(number, next ? next_number : 0, recording);
   if (recording) return leat_ok_status();
   return leat_make_status(LEAT_FAILED_PRECONDITION,
                           "Stopping a recording failed: nothing is being recorded");
@@ -593,7 +583,7 @@ leat_status_t leat_recording_renew(leat_recording_t** out_recording) {
   leat_recording_t* next = NULL;
   size_t name_capacity;
   *out_recording = NULL;
-  LEAT_RETURN_IF_ERROR(make_recording(&next, &name_capacity));
+  LEAT_RETURN_IF_ERROR(leat_recording_create(&next, &name_capacity));
   leat_status_t status = stop(next, name_capacity, out_recording);
   if (status) leat_recording_free(next);
   return status;

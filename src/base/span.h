@@ -12,6 +12,7 @@
 // it is reached the oldest chunks go, so that what is left is always the time before its end.
 //
 // There is one recording at a time in a process. Any thread may begin and end spans at any time.
+// What runs on no thread, such as work of a GPU, is added when a recording ends, by a source.
 #ifndef LEAT_BASE_SPAN_H_
 #define LEAT_BASE_SPAN_H_
 
@@ -174,6 +175,22 @@ typedef void (*leat_span_step_fn_t)(int64_t begin, int64_t step_id, const void* 
                                     leat_status_t status);
 extern _Atomic(leat_span_step_fn_t) leat_span_on_step;
 
+// ---- Sources ------------------------------------------------------------------------------------
+
+typedef struct leat_recording_s leat_recording_t;
+
+// Who learns of spans only when a recording ends, because somebody else keeps them until then: the
+// driver of a GPU. NULL: nobody does. Both are called without locks, by who starts and ends the
+// recording, so that |end| may come before |begin| where two threads do that.
+typedef struct leat_span_source_s {
+  // Recording |number| has begun, of whose spans |limit_bytes| are kept.
+  void (*begin)(uint32_t number, uint64_t limit_bytes);
+  // Recording |number| has ended, and may be added to (base/recording.h). |next| is the number of
+  // the one that began in the same moment; 0: none did.
+  void (*end)(uint32_t number, uint32_t next, leat_recording_t* recording);
+} leat_span_source_t;
+extern _Atomic(const leat_span_source_t*) leat_span_source;
+
 // ---- Recordings ---------------------------------------------------------------------------------
 
 typedef struct leat_span_chunk_s {
@@ -184,8 +201,8 @@ typedef struct leat_span_chunk_s {
 } leat_span_chunk_t;
 
 typedef struct leat_span_thread_s {
-  int64_t id;     // as the system numbers it
-  char name[16];
+  int64_t id;     // as the system numbers it, below 2^22; of a row of a source's, from there on
+  char name[32];
 } leat_span_thread_t;
 
 typedef struct leat_span_name_s {
@@ -201,7 +218,7 @@ typedef struct leat_span_edges_s {
 } leat_span_edges_t;
 
 // What was recorded.
-typedef struct leat_recording_s {
+struct leat_recording_s {
   leat_span_chunk_t* first;  // the oldest chunk; those of one thread come in their order
   leat_span_thread_t* threads;
   uint32_t thread_count;
@@ -217,7 +234,7 @@ typedef struct leat_recording_s {
   int64_t begin, end;
   int64_t begin_ns, end_ns;  // of leat_clock_now_ns
   int64_t begin_wall_ns;     // since 1970
-} leat_recording_t;
+};
 
 // Begins to record. Of the spans |limit_bytes| are kept, at least one chunk; 0: 256 MiB.
 // FAILED_PRECONDITION where something is being recorded already.

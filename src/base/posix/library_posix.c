@@ -20,6 +20,12 @@ void leat_library_close(leat_library_t* library) {
   if (library) dlclose(library);
 }
 
+bool leat_library_is_loaded(const char* path) {
+  void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (library) dlclose(library);
+  return library != NULL;
+}
+
 leat_status_t leat_library_directory_of(const void* address, leat_allocator_t* allocator,
                                         char** out_directory) {
   Dl_info info;

@@ -10,9 +10,11 @@
 #include "capi/handles.h"
 #include "cluster/recorder.h"
 #include "trace/flight.h"
+#include "trace/gpu_source.h"
 #include "trace/recording_file.h"
 
 void leat_trace_start(uint64_t limit_bytes, TF_Status* status) {
+  leat_gpu_source_install();
   leat_capi_status_set(status, leat_recording_start(limit_bytes));
 }
 
@@ -33,6 +35,7 @@ void leat_trace_flight_start(const leat_trace_flight_options_t* options, TF_Stat
                                         .steps = known.steps, .slow_factor = known.slow_factor,
                                         .on_failure = known.on_failure != 0,
                                         .signal = known.signal, .most_files = known.most_files};
+  leat_gpu_source_install();
   leat_capi_status_set(status, leat_flight_start(&flight));
 }
 

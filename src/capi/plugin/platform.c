@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capi/plugin/plugin_device.h"
+#include "trace/gpu_source.h"
 
 static leat_mutex_t hardware_mutex = {PTHREAD_MUTEX_INITIALIZER};
 
@@ -174,6 +175,7 @@ static leat_status_t create_device(const leat_device_type_t* type,
   leat_status_t status = find_hardware(p, request->number, &hardware);
   leat_mutex_unlock(&hardware_mutex);
   if (!status) status = leat_plugin_device_create(p, hardware, request, out_device);
+  leat_gpu_source_look();  // the device may have brought the driver of its hardware
   return leat_status_annotate(status, "Opening device %.*s of the platform '%s' failed",
                               LEAT_SV_ARG(request->name), p->platform.name);
 }

@@ -20,6 +20,7 @@
 #include "formats/wire/encode.h"
 #include "graph/op/op_def.h"
 #include "tensorflow/c/c_api_experimental.h"
+#include "trace/gpu_source.h"
 
 struct TF_Library {
   TF_Library* next;
@@ -133,6 +134,7 @@ TF_Library* TF_LoadLibrary(const char* library_filename, TF_Status* status) {
     leat_mutex_lock(&libraries_mutex);
     result = load_locked(library_filename, &library);
     leat_mutex_unlock(&libraries_mutex);
+    leat_gpu_source_look();
   }
   leat_capi_status_set(status, result);
   return library;
