@@ -58,8 +58,7 @@ static void carry_call(leat_remote_way_t* way, const leat_remote_request_t* requ
     return;
   }
   *call = (carried_call_t){done, data};
-  leat_rpc_call((leat_rpc_channel_t*)way, &options, carry_done, call,
-                (leat_rpc_call_t**)out_call);
+  leat_rpc_call((leat_rpc_channel_t*)way, &options, carry_done, call, (leat_rpc_call_t**)out_call);
 }
 
 static void carry_cancel(leat_remote_call_t* call) { leat_rpc_cancel((leat_rpc_call_t*)call); }

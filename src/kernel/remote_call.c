@@ -1,6 +1,8 @@
 // The carrier of calls of other processes (kernel/remote_call.h).
 #include "kernel/remote_call.h"
 
+#include "base/sync.h"
+
 static _Atomic(const leat_remote_carrier_t*) current;
 
 // Whoever has a way has opened it, so that there is a carrier.

@@ -19,8 +19,7 @@ typedef struct leat_remote_call_s leat_remote_call_t;  // under way
 
 // The end of a call: called exactly once, perhaps before leat_remote_call returns. It may block.
 // |status| is the callee's to free; |answer| is valid during the call.
-typedef void (*leat_remote_done_fn_t)(void* data, leat_status_t status,
-                                      leat_string_view_t answer);
+typedef void (*leat_remote_done_fn_t)(void* data, leat_status_t status, leat_string_view_t answer);
 
 typedef struct leat_remote_request_s {
   const char* method;        // "/tensorflow.data.WorkerService/GetElement"; must live until |done|
@@ -49,8 +48,8 @@ LEAT_MUST_USE leat_status_t leat_remote_open(leat_string_view_t address,
                                              leat_remote_way_t** out_way);
 // Cancels the calls under way, whose |done| come before or after this returns. NULL is allowed.
 void leat_remote_close(leat_remote_way_t* way);
-// Makes a call. |*out_call| is set before |done| may be called; the caller frees it, before or after
-// the end. It stays NULL where there was no memory for a call, which |done| tells then.
+// Makes a call. |*out_call| is set before |done| may be called; the caller frees it, before or
+// after the end. It stays NULL where there was no memory for a call, which |done| tells then.
 void leat_remote_call(leat_remote_way_t* way, const leat_remote_request_t* request,
                       leat_remote_done_fn_t done, void* data, leat_remote_call_t** out_call);
 // Ends the call with CANCELLED, unless it has ended; |done| is called as for every end. NULL is

@@ -390,10 +390,8 @@ static leat_status_t make_map(leat_kernel_context_t* c, int captured_count, int6
                               leat_dataset_t** out_map) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
   leat_element_spec_t* spec;
-  leat_dataset_t* input;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(function->spec, &spec));
-  leat_status_t status = leat_parallel_map_create(c, input, spec, captured_count, calls, out_map);
+  leat_status_t status = leat_parallel_map_create(c, NULL, spec, captured_count, calls, out_map);
   leat_element_spec_release(spec);
   return status;
 }

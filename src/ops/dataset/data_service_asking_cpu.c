@@ -26,8 +26,7 @@ leat_status_t leat_service_asking_begin(leat_kernel_context_t* c, leat_kernel_do
                                         leat_string_view_t address, size_t bytes,
                                         leat_service_asking_t** out_asking) {
   leat_service_asking_t* asking;
-  LEAT_RETURN_IF_ERROR(
-      leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&asking));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&asking));
   asking->context = c;
   asking->done = done;
   asking->gives_up_ns = leat_clock_now_ns() + PATIENCE_NS;
@@ -40,21 +39,21 @@ leat_status_t leat_service_asking_begin(leat_kernel_context_t* c, leat_kernel_do
   return leat_ok_status();
 }
 
-void leat_service_ask(leat_service_asking_t* asking, const leat_service_method_t* method,
+void leat_service_ask(leat_service_asking_t* asking, const leat_service_question_t* method,
                       const void* request, leat_remote_done_fn_t on_answer) {
-  leat_service_call(&(leat_service_call_t){
-      .peer = asking->dispatcher,
-      .method = method,
-      .request = request,
-      .gives_up_ns = asking->gives_up_ns,
-      .cancellation = asking->context->services->cancellation,
-      .done = on_answer,
-      .data = asking});
+  leat_service_call(
+      &(leat_service_request_t){.peer = asking->dispatcher,
+                                .method = method,
+                                .request = request,
+                                .gives_up_ns = asking->gives_up_ns,
+                                .cancellation = asking->context->services->cancellation,
+                                .done = on_answer,
+                                .data = asking});
 }
 
-leat_status_t leat_service_decode(const leat_message_descriptor_t* descriptor,
-                                  leat_status_t status, leat_string_view_t answer,
-                                  leat_arena_t* out_arena, void* out_message) {
+leat_status_t leat_service_decode(const leat_message_descriptor_t* descriptor, leat_status_t status,
+                                  leat_string_view_t answer, leat_arena_t* out_arena,
+                                  void* out_message) {
   leat_arena_initialize(leat_allocator_system(), 1024, out_arena);
   return status ? status : leat_message_decode(descriptor, answer, out_arena, NULL, out_message);
 }

@@ -1,6 +1,6 @@
 // A kernel that asks the dispatcher of tf.data's service one question after the other. It holds no
-// thread meanwhile, waits an hour for a dispatcher that is not up, as TensorFlow does, and ends when
-// its step does:
+// thread meanwhile, waits an hour for a dispatcher that is not up, as TensorFlow does, and ends
+// when its step does:
 //
 //   leat_service_asking_begin ─▶ ask ─▶ answer ─▶ ask ─▶ answer ─▶ leat_service_asking_finish
 #ifndef LEAT_OPS_DATASET_DATA_SERVICE_ASKING_CPU_H_
@@ -29,7 +29,7 @@ LEAT_MUST_USE leat_status_t leat_service_asking_begin(leat_kernel_context_t* c,
                                                       leat_string_view_t address, size_t bytes,
                                                       leat_service_asking_t** out_asking);
 // Asks; |on_answer| gets |asking| as its data, and may be called before the function returns.
-void leat_service_ask(leat_service_asking_t* asking, const leat_service_method_t* method,
+void leat_service_ask(leat_service_asking_t* asking, const leat_service_question_t* method,
                       const void* request, leat_remote_done_fn_t on_answer);
 // Decodes |answer|, unless |status| is a failure, which is returned; all of |out_message| lies in
 // |arena|, which is initialized in each case.

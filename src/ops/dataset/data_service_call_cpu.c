@@ -3,8 +3,8 @@
 // its mutex guards:
 //
 //   a try is under way:  |is_under_way|; its end, |answered|, goes on
-//   a pause:             |wakes_ns| is set; the alarm goes on, or the cancellation ends the exchange
-//   on its way between the two: whoever is there looks at |is_cancelled| before it leaves
+//   a pause:             |wakes_ns| is set; the alarm goes on, or the cancellation ends the
+//   exchange on its way between the two: whoever is there looks at |is_cancelled| before it leaves
 //
 // So exactly one party goes on at each moment, and |end| runs once. A cancellation never calls
 // anything of the carrier with the mutex held, because a carrier may call |answered| at once.
@@ -39,8 +39,8 @@ struct leat_service_peer_s {
 leat_status_t leat_service_peer_create(leat_string_view_t address, bool is_dispatcher,
                                        leat_service_peer_t** out_peer) {
   leat_service_peer_t* peer;
-  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
-      leat_allocator_system(), sizeof *peer + address.size + 1, (void**)&peer));
+  LEAT_RETURN_IF_ERROR(leat_allocator_allocate(leat_allocator_system(),
+                                               sizeof *peer + address.size + 1, (void**)&peer));
   peer->references = 1;
   peer->is_known = !is_dispatcher;
   if (address.size) memcpy(peer->address, address.data, address.size);
@@ -82,7 +82,7 @@ int64_t leat_service_pause_ns(int failures) {
 
 typedef struct exchange_s {
   leat_resource_t resource;
-  leat_service_call_t call;  // the peer and the cancellation are retained
+  leat_service_request_t call;  // the peer and the cancellation are retained
   leat_string_builder_t request;
   leat_mutex_t mutex;
   leat_alarm_t alarm;  // with |mutex|
@@ -114,12 +114,12 @@ static const leat_resource_kind_t kExchange = {.name = "DataServiceCall",
 
 // The exchange is over, and nobody else goes on with it.
 static void end(exchange_t* exchange, leat_status_t status, leat_string_view_t answer) {
-  const leat_service_call_t* call = &exchange->call;
+  const leat_service_request_t* call = &exchange->call;
   if (exchange->is_registered) leat_cancellation_deregister(call->cancellation, exchange->token);
   if (exchange->asks_version) {
-    status = leat_status_annotate(
-        status, "Failed to get dispatcher version from dispatcher running at %s",
-        call->peer->address);
+    status = leat_status_annotate(status,
+                                  "Failed to get dispatcher version from dispatcher running at %s",
+                                  call->peer->address);
   } else {
     status = leat_status_annotate(status, "%s", call->method->failure);
   }
@@ -133,7 +133,7 @@ static leat_status_t cancelled(void) {
 
 static void answered(void* data, leat_status_t status, leat_string_view_t answer);
 
-static const leat_service_method_t kGetVersion = {
+static const leat_service_question_t kGetVersion = {
     .path = "/tensorflow.data.DispatcherService/GetVersion"};
 
 // Makes a try. A cancellation that came before the try's handle was known left it to this function.
@@ -260,7 +260,7 @@ static void on_cancel(void* data) {
   if (pauses) end(exchange, cancelled(), LEAT_SV(""));
 }
 
-static leat_status_t create(const leat_service_call_t* call, exchange_t** out_exchange) {
+static leat_status_t create(const leat_service_request_t* call, exchange_t** out_exchange) {
   exchange_t* exchange;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &exchange));
   exchange->resource = (leat_resource_t){.kind = &kExchange, .references = 1};
@@ -276,13 +276,13 @@ static leat_status_t create(const leat_service_call_t* call, exchange_t** out_ex
   return leat_message_encode(call->method->request, call->request, &exchange->request);
 }
 
-void leat_service_call(const leat_service_call_t* call) {
+void leat_service_call(const leat_service_request_t* call) {
   exchange_t* exchange = NULL;
   leat_status_t status = create(call, &exchange);
   if (!status) status = leat_status_clone(exchange->request.status);
   if (!status && call->cancellation) {
-    exchange->is_registered = leat_cancellation_register(call->cancellation, on_cancel, exchange,
-                                                         &exchange->token);
+    exchange->is_registered =
+        leat_cancellation_register(call->cancellation, on_cancel, exchange, &exchange->token);
     if (!exchange->is_registered) status = cancelled();
   }
   if (!status) {

@@ -18,31 +18,30 @@
 // A process of the service. Reference counted; any thread may use it.
 typedef struct leat_service_peer_s leat_service_peer_t;
 // |address| is "host:port". Fails as leat_remote_open does; nobody is called yet.
-LEAT_MUST_USE leat_status_t leat_service_peer_create(leat_string_view_t address,
-                                                     bool is_dispatcher,
+LEAT_MUST_USE leat_status_t leat_service_peer_create(leat_string_view_t address, bool is_dispatcher,
                                                      leat_service_peer_t** out_peer);
 void leat_service_peer_retain(leat_service_peer_t* peer);
 void leat_service_peer_release(leat_service_peer_t* peer);  // NULL is allowed
 
 // Constant and static.
-typedef struct leat_service_method_s {
+typedef struct leat_service_question_s {
   const char* path;     // "/tensorflow.data.DispatcherService/GetOrCreateJob"
   const char* failure;  // what stands before the message of a failure: "Failed to get a job"
   const leat_message_descriptor_t* request;  // NULL: a message without fields
-} leat_service_method_t;
+} leat_service_question_t;
 
-typedef struct leat_service_call_s {
+typedef struct leat_service_request_s {
   leat_service_peer_t* peer;
-  const leat_service_method_t* method;
-  const void* request;   // the struct of the method's message; encoded before the function returns
-  int64_t gives_up_ns;   // after a failure that may pass, it is tried again until then; 0: never
-  int64_t deadline_ns;   // of each try; 0: none
+  const leat_service_question_t* method;
+  const void* request;  // the struct of the method's message; encoded before the function returns
+  int64_t gives_up_ns;  // after a failure that may pass, it is tried again until then; 0: never
+  int64_t deadline_ns;  // of each try; 0: none
   leat_cancellation_t* cancellation;  // NULL: none
-  leat_remote_done_fn_t done;  // called once, perhaps before the function returns
+  leat_remote_done_fn_t done;         // called once, perhaps before the function returns
   void* data;
-} leat_service_call_t;
+} leat_service_request_t;
 // Makes a call; |call| is copied. Cancelled, it ends with CANCELLED.
-void leat_service_call(const leat_service_call_t* call);
+void leat_service_call(const leat_service_request_t* call);
 
 // Whether a failure with |status| may pass.
 bool leat_service_failure_may_pass(leat_status_t status);

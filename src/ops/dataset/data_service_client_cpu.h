@@ -24,13 +24,13 @@ typedef struct leat_service_job_s {
   leat_string_view_t name;      // of the job, which clients of one name share; empty: none
   leat_string_view_t transfer;  // the protocol by which elements come: "grpc"
   leat_string_view_t trainer_id;
-  bool has_trainer;             // workers keep elements for several trainers
-  int32_t sharding_policy;      // of ProcessingModeDef
-  int32_t target_workers;       // of TargetWorkers
-  int64_t consumer_index;       // -1: none
-  int64_t consumer_count;       // -1: the read is not coordinated
-  int64_t max_outstanding;      // elements on their way or ready; LEAT_DATASET_AUTOTUNE is allowed
-  int64_t refresh_ns;           // between heartbeats
+  bool has_trainer;         // workers keep elements for several trainers
+  int32_t sharding_policy;  // of ProcessingModeDef
+  int32_t target_workers;   // of TargetWorkers
+  int64_t consumer_index;   // -1: none
+  int64_t consumer_count;   // -1: the read is not coordinated
+  int64_t max_outstanding;  // elements on their way or ready; LEAT_DATASET_AUTOTUNE is allowed
+  int64_t refresh_ns;       // between heartbeats
 } leat_service_job_t;
 
 typedef struct leat_service_client_s leat_service_client_t;

@@ -3,7 +3,8 @@
 // then for what is known of the dataset and for how its elements are compressed, so that the kernel
 // is asynchronous and holds no thread meanwhile:
 //
-//   compute ─▶ GetDataServiceConfig ─▶ GetDataServiceMetadata ─▶ DisableCompressionAtRuntime ─▶ done
+//   compute ─▶ GetDataServiceConfig ─▶ GetDataServiceMetadata ─▶ DisableCompressionAtRuntime ─▶
+//   done
 //
 // Compressed elements come as one variant each, and a parallel map of the node's uncompress_fn
 // stands above the dataset, where the node asks for it. Each iterator is a client of its own
@@ -143,11 +144,13 @@ static void destroy_state(void* data) {
 }
 
 static leat_status_t read_target(leat_string_view_t text, int32_t* out_target) {
-  static const struct { const char* word; int32_t target; } kTargets[] = {
-      {"", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_AUTO},
-      {"AUTO", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_AUTO},
-      {"ANY", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_ANY},
-      {"LOCAL", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_LOCAL}};
+  static const struct {
+    const char* word;
+    int32_t target;
+  } kTargets[] = {{"", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_AUTO},
+                  {"AUTO", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_AUTO},
+                  {"ANY", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_ANY},
+                  {"LOCAL", LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_LOCAL}};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTargets); ++i) {
     *out_target = kTargets[i].target;
     if (leat_service_word_is(text, kTargets[i].word)) return leat_ok_status();
@@ -161,10 +164,10 @@ static leat_status_t read_trainer(leat_string_view_t text, leat_arena_t* arena,
   leat_pb_cross_trainer_cache_options_t options;
   job->has_trainer = text.size > 0;
   if (!text.size) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_status_annotate(
-      leat_message_decode(&leat_pb_cross_trainer_cache_options_descriptor, text, arena, NULL,
-                          &options),
-      "attribute 'cross_trainer_cache_options'"));
+  LEAT_RETURN_IF_ERROR(
+      leat_status_annotate(leat_message_decode(&leat_pb_cross_trainer_cache_options_descriptor,
+                                               text, arena, NULL, &options),
+                           "attribute 'cross_trainer_cache_options'"));
   return leat_arena_copy_string(arena, options.trainer_id, &job->trainer_id);
 }
 
@@ -238,9 +241,9 @@ static leat_status_t read_consumers(leat_kernel_context_t* c, leat_service_job_t
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 6, "num_consumers", &job->consumer_count));
   job->consumer_index = LEAT_MAX(job->consumer_index, -1);
   job->consumer_count = LEAT_MAX(job->consumer_count, -1);
-  const bool is_right = job->consumer_count < 0 ? job->consumer_index < 0
-                                                : job->consumer_index >= 0 &&
-                                                      job->consumer_index < job->consumer_count;
+  const bool is_right = job->consumer_count < 0
+                            ? job->consumer_index < 0
+                            : job->consumer_index >= 0 && job->consumer_index < job->consumer_count;
   if (is_right) return leat_ok_status();
   return leat_kernel_invalid(c,
                              "consumer_index is %lld, must be at least 0 and less than "
@@ -248,8 +251,8 @@ static leat_status_t read_consumers(leat_kernel_context_t* c, leat_service_job_t
                              (long long)job->consumer_index, (long long)job->consumer_count);
 }
 
-// Reads what the inputs say of the job, beside what attributes say. Texts are views of the inputs or
-// lie in |arena|.
+// Reads what the inputs say of the job, beside what attributes say. Texts are views of the inputs
+// or lie in |arena|.
 static leat_status_t read_job(leat_kernel_context_t* c, leat_arena_t* arena,
                               leat_service_job_t* out_job) {
   leat_string_view_t mode;
@@ -263,8 +266,8 @@ static leat_status_t read_job(leat_kernel_context_t* c, leat_arena_t* arena,
   LEAT_RETURN_IF_ERROR(leat_service_read_address(c, 2, 3, &job->address));
   LEAT_RETURN_IF_ERROR(leat_dataset_string_input(c, 4, "job_name", &job->name));
   if (count > 7) LEAT_RETURN_IF_ERROR(read_consumers(c, job));
-  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, count - 2, "max_outstanding_requests",
-                                              &job->max_outstanding));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_int_input(c, count - 2, "max_outstanding_requests", &job->max_outstanding));
   if (job->max_outstanding > 0 || job->max_outstanding == LEAT_DATASET_AUTOTUNE) {
     return leat_ok_status();
   }
@@ -330,8 +333,8 @@ static leat_status_t set_output(const making_t* making) {
   leat_dataset_t *dataset, *map;
   LEAT_RETURN_IF_ERROR(make_dataset(making, &dataset));
   if (!making->uncompresses) return leat_dataset_set_output(c, dataset);
-  leat_status_t status = leat_parallel_map_create(c, dataset, state->function.spec, 0,
-                                                  LEAT_DATASET_AUTOTUNE, &map);
+  leat_status_t status =
+      leat_parallel_map_create(c, dataset, state->function.spec, 0, LEAT_DATASET_AUTOTUNE, &map);
   leat_dataset_release(dataset);
   return status ? status : leat_dataset_set_output(c, map);
 }
@@ -352,7 +355,7 @@ static void on_compression(void* data, leat_status_t status, leat_string_view_t 
 
 // Another client may have found that compressing does not pay; this one never says so.
 static void ask_compression(making_t* making) {
-  static const leat_service_method_t method = {
+  static const leat_service_question_t method = {
       "/tensorflow.data.DispatcherService/DisableCompressionAtRuntime",
       "Failed to disable compression at runtime",
       &leat_pb_disable_compression_at_runtime_request_descriptor};
@@ -404,10 +407,9 @@ static void on_metadata(void* data, leat_status_t status, leat_string_view_t ans
 }
 
 static void ask_metadata(making_t* making) {
-  static const leat_service_method_t method = {
+  static const leat_service_question_t method = {
       "/tensorflow.data.DispatcherService/GetDataServiceMetadata",
-      "Failed to get data service metadata",
-      &leat_pb_get_data_service_metadata_request_descriptor};
+      "Failed to get data service metadata", &leat_pb_get_data_service_metadata_request_descriptor};
   const leat_pb_get_data_service_metadata_request_t request = {.dataset_id =
                                                                    making->job.dataset_id};
   leat_service_ask(&making->asking, &method, &request, on_metadata);
@@ -419,8 +421,8 @@ static void on_config(void* data, leat_status_t status, leat_string_view_t answe
   leat_service_job_t* job = &making->job;
   leat_pb_get_data_service_config_response_t response;
   leat_arena_t arena;
-  status = leat_service_decode(&leat_pb_get_data_service_config_response_descriptor, status,
-                               answer, &arena, &response);
+  status = leat_service_decode(&leat_pb_get_data_service_config_response_descriptor, status, answer,
+                               &arena, &response);
   if (!status && response.config && is_static(job->sharding_policy) &&
       response.config->deployment_mode == LEAT_PB_DEPLOYMENT_MODE_DEPLOYMENT_MODE_COLOCATED &&
       job->target_workers == LEAT_PB_TARGET_WORKERS_TARGET_WORKERS_AUTO) {
@@ -435,7 +437,7 @@ static void on_config(void* data, leat_status_t status, leat_string_view_t answe
 }
 
 static void data_service__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) {
-  static const leat_service_method_t method = {
+  static const leat_service_question_t method = {
       "/tensorflow.data.DispatcherService/GetDataServiceConfig",
       "Failed to get data service config", NULL};
   making_t* making;

@@ -10,9 +10,9 @@ typedef enum leat_service_answer_e {
   LEAT_SERVICE_SKIPPED,  // it has none in this round
 } leat_service_answer_t;
 
-// Reads |answer|, a GetElementResponse. An element is as |spec| says; |out_element| has room for its
-// components, which are then the caller's. INVALID_ARGUMENT for bytes that are no such message, and
-// for an element that is not as |spec| says.
+// Reads |answer|, a GetElementResponse. An element is as |spec| says; |out_element| has room for
+// its components, which are then the caller's. INVALID_ARGUMENT for bytes that are no such message,
+// and for an element that is not as |spec| says.
 LEAT_MUST_USE leat_status_t leat_service_element_read(leat_string_view_t answer,
                                                       const leat_element_spec_t* spec,
                                                       leat_tensor_t* out_element,

@@ -1,6 +1,6 @@
-// The list of tasks (ops/dataset/data_service_task_cpu.h). An answer of the dispatcher may be of any
-// length, and may name a task several times: its tasks are sorted by their numbers, so that each
-// listed task is found among them in a few steps, and those that are new are then added in the
+// The list of tasks (ops/dataset/data_service_task_cpu.h). An answer of the dispatcher may be of
+// any length, and may name a task several times: its tasks are sorted by their numbers, so that
+// each listed task is found among them in a few steps, and those that are new are then added in the
 // answer's order, which all consumers of a coordinated read have in common.
 #include "ops/dataset/data_service_task_cpu.h"
 
@@ -147,8 +147,8 @@ static void remove_task(leat_service_tasks_t* tasks, size_t index) {
 
 static leat_status_t add_task(leat_service_tasks_t* tasks, const leat_pb_task_info_t* info,
                               leat_string_view_t protocol) {
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), tasks->count + 1, &tasks->items,
-                                 &tasks->capacity));
+  LEAT_RETURN_IF_ERROR(
+      LEAT_GROW(leat_allocator_system(), tasks->count + 1, &tasks->items, &tasks->capacity));
   LEAT_RETURN_IF_ERROR(create_task(info, protocol, &tasks->items[tasks->count]));
   ++tasks->count;
   return leat_ok_status();

@@ -20,10 +20,10 @@ typedef struct leat_service_task_s {
   int64_t id;
   int64_t starting_round;
   leat_service_peer_t* worker;
-  char* address;       // of the worker
-  bool in_use;         // a call for an element is under way
+  char* address;  // of the worker
+  bool in_use;    // a call for an element is under way
   bool at_end;
-  bool is_removed;     // at our request, since its worker is gone
+  bool is_removed;  // at our request, since its worker is gone
   bool is_listed;
   bool skipped_last;   // the worker had no element for the last round
   int failures;        // in a row
@@ -33,12 +33,12 @@ typedef struct leat_service_task_s {
 typedef struct leat_service_tasks_s {
   leat_service_task_t** items;
   size_t count, capacity;
-  size_t next;             // to be read
+  size_t next;  // to be read
   int64_t round;
-  int64_t blocked_round;   // not to be begun; -1: none is blocked
-  int64_t ended_count;     // of the listed tasks
+  int64_t blocked_round;  // not to be begun; -1: none is blocked
+  int64_t ended_count;    // of the listed tasks
   bool is_coordinated;
-  bool leaves_some_out;    // there are tasks that are not to be read by this client
+  bool leaves_some_out;  // there are tasks that are not to be read by this client
 } leat_service_tasks_t;
 
 void leat_service_tasks_initialize(bool is_coordinated, leat_service_tasks_t* out_tasks);

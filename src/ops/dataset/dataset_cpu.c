@@ -363,6 +363,7 @@ leat_status_t leat_dataset_create_calling_over(leat_kernel_context_t* c,
                                                int captured_count, leat_dataset_t** out_dataset) {
   leat_dataset_function_t* function = leat_kernel_state(c);
   leat_dataset_t* dataset;
+  if (!input) LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   if (!spec) spec = input->spec;
   LEAT_RETURN_IF_ERROR(leat_dataset_create_over(kind, leat_element_spec_retain(spec), input,
                                                 captured_count, &dataset));
@@ -379,9 +380,7 @@ leat_status_t leat_dataset_create_calling_over(leat_kernel_context_t* c,
 leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
                                           leat_element_spec_t* spec, int captured_count,
                                           leat_dataset_t** out_dataset) {
-  leat_dataset_t* input;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
-  return leat_dataset_create_calling_over(c, kind, input, spec, captured_count, out_dataset);
+  return leat_dataset_create_calling_over(c, kind, NULL, spec, captured_count, out_dataset);
 }
 
 static leat_status_t check_scalar(const leat_kernel_context_t* c, int index, const char* name) {

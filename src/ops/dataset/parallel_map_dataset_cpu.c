@@ -154,10 +154,9 @@ static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* k
                           leat_element_spec_t* spec) {
   const int last = leat_kernel_input_count(c) - 1;
   int64_t calls;
-  leat_dataset_t *input, *dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
-  LEAT_RETURN_IF_ERROR(create(c, kind, input, spec, last - 1, calls, &dataset));
+  LEAT_RETURN_IF_ERROR(create(c, kind, NULL, spec, last - 1, calls, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 

@@ -1,0 +1,298 @@
+"""Leat's ops of tf.data's service as clients of TensorFlow's dispatcher and workers. The graphs are
+those that TensorFlow's own Python makes; TensorFlow runs the same beside Leat where the order of
+elements does not decide."""
+import threading
+import time
+
+from data_service_kit import SERVICE, Service, tf
+import numpy as np
+
+import capi
+from cluster import free_ports
+from outcome import report
+
+NUMBER = tf.TensorSpec([], tf.int64)
+PAIR = (tf.TensorSpec([2], tf.int64), tf.TensorSpec([], tf.string))
+Policy = SERVICE.ShardingPolicy
+
+
+# ---- Datasets that workers make ------------------------------------------------------------------
+def numbers():
+  return tf.data.Dataset.range(20)
+
+
+def pairs():
+  return numbers().map(lambda x: (tf.stack([x, x * x]), tf.strings.as_string(x)))
+
+
+def dividing():
+  return tf.data.Dataset.range(3).map(lambda x: 10 // (x - 1))
+
+
+def endless():
+  return tf.data.Dataset.range(1000).repeat()
+
+
+def rounds():
+  """Elements of two consumers, whose lengths agree in each round."""
+  return tf.data.Dataset.range(1000).map(lambda x: x // 2).repeat()
+
+
+def slow():
+  return tf.data.Dataset.range(40).map(lambda x: tf.numpy_function(
+      lambda y: (time.sleep(.02), y)[1], [x], tf.int64, stateful=False))
+
+
+# ---- Readers -------------------------------------------------------------------------------------
+def flat(element):
+  return tuple(np.asarray(e).tolist() if not isinstance(e, bytes) else e for e in element)
+
+
+class Reader:
+  """An iterator over a registered dataset, which Leat or TensorFlow runs."""
+
+  def __init__(self, runner, address, ident, spec=NUMBER, policy=Policy.OFF, change=lambda d: d,
+               **options):
+    self.graph = tf.Graph()
+    with self.graph.as_default():
+      dataset = SERVICE.from_dataset_id(policy, 'grpc://' + address, ident, element_spec=spec,
+                                        **options)
+      iterator = tf.data.make_initializable_iterator(change(dataset))
+      self.initializer = iterator.initializer.name
+      element = iterator.get_next()
+      self.element = [e.name for e in (element if isinstance(element, tuple) else (element,))]
+    if runner == 'leat':
+      self.session = capi.Session(LEAT, self.graph.as_graph_def().SerializeToString())
+      self.begin = lambda: self.session.run([], targets=[self.initializer])
+    else:
+      self.session = tf.Session(graph=self.graph)
+      self.begin = lambda: self.session.run(self.initializer)
+
+  def next(self):
+    return flat(self.session.run(self.element))
+
+  def rest(self, limit=10000):
+    """All elements up to the end, or the code of the failure."""
+    elements = []
+    try:
+      while len(elements) < limit:
+        elements.append(self.next())
+    except (capi.Error, tf.errors.OpError) as error:
+      code = getattr(error, 'code', None) or error.error_code
+      if code != tf.errors.OUT_OF_RANGE:
+        return code
+    return elements
+
+  def read(self, limit=10000):
+    try:
+      self.begin()
+    except (capi.Error, tf.errors.OpError) as error:
+      return getattr(error, 'code', None) or error.error_code
+    return self.rest(limit)
+
+  def close(self):
+    self.session.close()
+
+
+def read(runner, *arguments, limit=10000, **options):
+  reader = Reader(runner, *arguments, **options)
+  try:
+    return reader.read(limit)
+  finally:
+    reader.close()
+
+
+def in_order(elements):
+  return sorted(elements) if isinstance(elements, list) else elements
+
+
+def difference(got, want):
+  return '' if got == want else '%s, must be %s' % (str(got)[:300], str(want)[:300])
+
+
+def same(*arguments, **options):
+  """Both libraries read the same elements, in some order, or fail alike."""
+  want, got = (in_order(read(runner, *arguments, **options)) for runner in ('tensorflow', 'leat'))
+  return difference(got, want)
+
+
+# ---- Comparisons ---------------------------------------------------------------------------------
+def shares_job(service, ident):
+  """Two clients of one job get each element of it once."""
+  readers = [Reader('leat', service.address, ident, policy=Policy.DYNAMIC, job_name='shared')
+             for _ in range(2)]
+  got, lock = [], threading.Lock()
+
+  def run(reader):
+    elements = reader.read()
+    with lock:
+      got.extend(elements if isinstance(elements, list) else [(elements,)])
+  threads = [threading.Thread(target=run, args=(r,)) for r in readers]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join()
+  for reader in readers:
+    reader.close()
+  return difference(sorted(got), [(i,) for i in range(20)])
+
+
+def reads_together(service, ident, players):
+  """Consumers of a coordinated read get elements of the same round in each step."""
+  readers = [Reader(player, service.address, ident, job_name='rounds' + ''.join(players),
+                    consumer_index=i, num_consumers=len(players))
+             for i, player in enumerate(players)]
+  got = [None] * len(readers)
+
+  def run(i):
+    got[i] = readers[i].read(100)
+  threads = [threading.Thread(target=run, args=(i,)) for i in range(len(readers))]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join(60)
+  for reader in readers:
+    reader.close()
+  if not all(isinstance(g, list) and len(g) == 100 for g in got):
+    return 'got %s' % str(got)[:300]
+  return difference(*got)
+
+
+def survives_worker(make):
+  """A worker is killed while it is read, and another one comes: the iteration ends, and elements
+  of the others are all there."""
+  service = Service(2)
+  try:
+    reader = Reader('leat', service.address, service.register(make))
+    reader.begin()
+    elements = [reader.next() for _ in range(5)]
+    service.workers[0].kill()
+    service.workers[0] = service.add_worker()
+    elements += [reader.next() for _ in range(400)]
+    reader.close()
+    return '' if len(elements) == 405 else 'got %d elements' % len(elements)
+  finally:
+    service.stop()
+
+
+def waits_for_dispatcher():
+  """A client comes before its dispatcher."""
+  port, = free_ports(1)
+  address = 'localhost:%d' % port
+  reader = Reader('leat', address, '1000')
+  got = []
+  thread = threading.Thread(target=lambda: got.extend(reader.read()))
+  thread.start()
+  time.sleep(.5)
+  service = Service(1, port=port)
+  try:
+    # Whoever asks for the dataset before it is there hears that it is unknown.
+    service.register(numbers)
+    thread.join(30)
+    if thread.is_alive():
+      return 'the client still waits'
+    reader.close()
+    return ''
+  finally:
+    service.stop()
+
+
+def ends_when_closed(ident, service):
+  """A step that waits for an element ends with its session."""
+  reader = Reader('leat', service.address, ident, change=lambda d: d.filter(lambda x: x < 0))
+  reader.begin()
+  caught = []
+
+  def run():
+    try:
+      reader.next()
+    except capi.Error as error:
+      caught.append(error.code)
+  thread = threading.Thread(target=run)
+  thread.start()
+  time.sleep(.3)
+  reader.close()
+  thread.join(20)
+  return difference(caught, [tf.errors.CANCELLED])
+
+
+def static_shards():
+  """Each worker makes its shard of the elements."""
+  ports = free_ports(2)
+  addresses = ['localhost:%d' % p for p in ports]
+  service = Service(0, worker_addresses=addresses)
+  try:
+    service.workers = [service.add_worker(port=p, worker_address=a)
+                       for p, a in zip(ports, addresses)]
+    return same(service.address, service.register(numbers), policy=Policy.DATA)
+  finally:
+    service.stop()
+
+
+def earlier_version(service, ident, version):
+  """The versions before the fourth take a number for the dataset."""
+  raw = tf.raw_ops
+  inputs = dict(dataset_id=int(ident), processing_mode='parallel_epochs', address=service.address,
+                protocol='grpc', job_name='', max_outstanding_requests=2,
+                output_types=[tf.int64], output_shapes=[[]])
+  results = []
+  for _ in range(2):
+    graph = tf.Graph()
+    with graph.as_default():
+      inputs['iteration_counter'] = raw.DummyIterationCounter()
+      if version == 'DataServiceDatasetV2':
+        inputs.update(consumer_index=-1, num_consumers=-1)
+      made = getattr(raw, version)(**inputs)
+      batch = raw.BatchDataset(input_dataset=made, batch_size=100, output_types=[tf.int64],
+                               output_shapes=[[None]])
+      fetch = raw.DatasetToSingleElement(dataset=batch, output_types=[tf.int64],
+                                         output_shapes=[[None]])[0]
+    if results:
+      session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+      results.append(sorted(session.run([fetch.name])[0].tolist()))
+    else:
+      session = tf.Session(graph=graph)
+      results.append(sorted(session.run(fetch).tolist()))
+    session.close()
+  return difference(results[1], results[0])
+
+
+def compare_all():
+  service = Service(2)
+  named = {(make.__name__, compression): service.register(make, compression)
+           for make, compression in ((numbers, 'AUTO'), (numbers, None), (pairs, 'AUTO'),
+                                     (pairs, 'SNAPPY'), (pairs, None), (dividing, 'AUTO'),
+                                     (endless, 'AUTO'), (rounds, 'AUTO'))}
+  plain = named['numbers', 'AUTO']
+  for (name, compression), ident in named.items():
+    if name in ('numbers', 'pairs'):
+      report('read %s %s' % (name, compression), lambda: same(
+          service.address, ident, spec=NUMBER if name == 'numbers' else PAIR))
+  report('dynamic', lambda: same(service.address, plain, policy=Policy.DYNAMIC))
+  report('repeated', lambda: same(service.address, plain, change=lambda d: d.repeat(3)))
+  report('few outstanding', lambda: same(service.address, plain, max_outstanding_requests=1))
+  report('any worker', lambda: same(service.address, plain, target_workers='any'))
+  report('prefetched', lambda: same(service.address, plain, change=lambda d: d.prefetch(4)))
+  report('limited', lambda: difference(len(read(
+      'leat', service.address, named['endless', 'AUTO'], limit=500)), 500))
+  report('shared job', shares_job, service, plain)
+  report('failing element', lambda: same(service.address, named['dividing', 'AUTO']))
+  report('unknown dataset', lambda: same(service.address, '4711'))
+  report('wrong spec', lambda: same(service.address, plain, spec=tf.TensorSpec([], tf.string)))
+  report('local workers', lambda: same(service.address, plain, target_workers='local'))
+  report('unknown transfer', lambda: same(service.address, plain, data_transfer_protocol='pigeon'))
+  for version in 'DataServiceDataset', 'DataServiceDatasetV2':
+    report(version, earlier_version, service, named['numbers', None], version)
+  for players in ('leat', 'leat'), ('leat', 'tensorflow'):
+    report('rounds of ' + ' and '.join(players), reads_together, service,
+           named['rounds', 'AUTO'], players)
+  report('closed session', ends_when_closed, named['endless', 'AUTO'], service)
+  service.stop()
+  report('static shards', static_shards)
+  report('worker killed', survives_worker, endless)
+  report('dispatcher not up', waits_for_dispatcher)
+
+
+if __name__ == '__main__':
+  LEAT = capi.Library()
+  compare_all()

@@ -1,0 +1,93 @@
+"""Processes of tf.data's service that TensorFlow plays, and graphs that read from them.
+
+Each dispatcher and each worker is a process of its own, so that a test can kill it; they are forked
+from a server that has loaded TensorFlow and made no session (multiprocessing's forkserver), and end
+with this script at the latest."""
+import ctypes
+import multiprocessing
+import os
+import signal
+import time
+
+os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
+
+import tensorflow.compat.v1 as tf  # noqa: E402
+from tensorflow.python.data.experimental.service import server_lib  # noqa: E402
+
+SERVICE = tf.data.experimental.service
+PR_SET_PDEATHSIG = 1
+START_SECONDS = 60
+context = multiprocessing.get_context('forkserver')
+context.set_forkserver_preload(['tensorflow'])
+
+
+
+def quiet():
+  ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+  with open(os.devnull, 'w') as null:
+    os.dup2(null.fileno(), 2)
+
+
+def dispatch(pipe, options):
+  """The life of a dispatcher's process."""
+  quiet()
+  server = server_lib.DispatchServer(server_lib.DispatcherConfig(
+      job_gc_check_interval_ms=100, job_gc_timeout_ms=1000, **options))
+  pipe.send(server.target.split('://')[1])
+  time.sleep(3600)
+
+
+def work(pipe, dispatcher, options):
+  """The life of a worker's process."""
+  quiet()
+  server = server_lib.WorkerServer(server_lib.WorkerConfig(
+      dispatcher_address=dispatcher, heartbeat_interval_ms=100, **options))
+  pipe.send(server._address)
+  time.sleep(3600)
+
+
+def register(pipe, address, make, compression):
+  """The life of a process that registers a dataset."""
+  quiet()
+  tf.disable_eager_execution()
+  with tf.Graph().as_default(), tf.Session() as session:
+    pipe.send(session.run(SERVICE.register_dataset('grpc://' + address, make(),
+                                                   compression=compression)))
+
+
+class Process:
+  """A process whose first message is |said|."""
+
+  def __init__(self, life, *arguments):
+    mine, theirs = context.Pipe()
+    self.process = context.Process(target=life, args=(theirs,) + arguments, daemon=True)
+    self.process.start()
+    if not mine.poll(START_SECONDS):
+      raise TimeoutError('%s does not come up' % life.__name__)
+    self.said = mine.recv()
+
+  def kill(self):
+    self.process.kill()
+    self.process.join()
+
+
+class Service:
+  """A dispatcher and workers of TensorFlow."""
+
+  def __init__(self, workers, **options):
+    self.options = options
+    self.dispatcher = Process(dispatch, options)
+    self.address = self.dispatcher.said
+    self.workers = [self.add_worker() for _ in range(workers)]
+
+  def add_worker(self, **options):
+    return Process(work, self.address, options)
+
+  def register(self, make, compression='AUTO'):
+    process = Process(register, self.address, make, compression)
+    process.process.join()
+    return process.said
+
+  def stop(self):
+    for process in self.workers + [self.dispatcher]:
+      process.kill()
