@@ -3,11 +3,8 @@
 Each dispatcher and each worker is a process of its own, so that a test can kill it; they are forked
 from a server that has loaded TensorFlow and made no session (multiprocessing's forkserver), and end
 with this script at the latest."""
-import ctypes
 import multiprocessing
 import os
-import signal
-import time
 
 os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
 
@@ -15,7 +12,6 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 from tensorflow.python.data.experimental.service import server_lib  # noqa: E402
 
 SERVICE = tf.data.experimental.service
-PR_SET_PDEATHSIG = 1
 START_SECONDS = 60
 context = multiprocessing.get_context('forkserver')
 context.set_forkserver_preload(['tensorflow'])
@@ -23,9 +19,16 @@ context.set_forkserver_preload(['tensorflow'])
 
 
 def quiet():
-  ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
   with open(os.devnull, 'w') as null:
     os.dup2(null.fileno(), 2)
+
+
+def wait_for_parent(pipe):
+  """Ends the process when the script has ended, which closes its end of the pipe."""
+  try:
+    pipe.recv()
+  finally:
+    os._exit(0)
 
 
 def dispatch(pipe, options):
@@ -34,7 +37,7 @@ def dispatch(pipe, options):
   server = server_lib.DispatchServer(server_lib.DispatcherConfig(
       job_gc_check_interval_ms=100, job_gc_timeout_ms=1000, **options))
   pipe.send(server.target.split('://')[1])
-  time.sleep(3600)
+  wait_for_parent(pipe)
 
 
 def work(pipe, dispatcher, options):
@@ -43,7 +46,7 @@ def work(pipe, dispatcher, options):
   server = server_lib.WorkerServer(server_lib.WorkerConfig(
       dispatcher_address=dispatcher, heartbeat_interval_ms=100, **options))
   pipe.send(server._address)
-  time.sleep(3600)
+  wait_for_parent(pipe)
 
 
 def register(pipe, address, make, compression):
@@ -65,6 +68,7 @@ class Process:
     if not mine.poll(START_SECONDS):
       raise TimeoutError('%s does not come up' % life.__name__)
     self.said = mine.recv()
+    self.pipe = mine
 
   def kill(self):
     self.process.kill()
