@@ -5,6 +5,7 @@
 #ifndef LEAT_KERNEL_FUNCTION_RUNTIME_H_
 #define LEAT_KERNEL_FUNCTION_RUNTIME_H_
 
+#include "base/string_builder.h"
 #include "kernel/background.h"
 #include "kernel/kernel.h"
 
@@ -26,6 +27,17 @@ typedef struct leat_function_call_s {
   struct leat_draw_counts_s* draw_counts;
 } leat_function_call_t;
 
+// A node of a graph that a kernel describes, in order to write it. Everything is borrowed.
+typedef struct leat_described_node_s {
+  leat_string_view_t name;
+  leat_string_view_t op;
+  const leat_string_view_t* inputs;  // [input_count] names of nodes; output 0 of each is meant
+  int input_count;
+  const leat_attr_t* attrs;  // those that the op does not declare are not written
+  int attr_count;
+  uint64_t functions;  // the number of the runtime that knows the functions which |attrs| name
+} leat_described_node_t;
+
 typedef struct leat_function_runtime_vtable_s {
   // Makes a function ready to run, for nodes of |device|. Thread-safe; a second call for the same
   // function finds what the first one made. NOT_FOUND when the graph has no such function.
@@ -44,10 +56,25 @@ typedef struct leat_function_runtime_vtable_s {
   // FAILED_PRECONDITION for a handle of another runtime.
   void (*run)(leat_function_runtime_t* self, uint64_t handle, const leat_function_call_t* call,
               leat_function_done_fn_t done, void* data);
+  // Appends a GraphDef of |nodes|, with the functions that they name and those that these need.
+  // |*out_stateful|, which is borrowed from the registry of ops, is the first op of these functions
+  // whose results do not follow from its inputs alone; empty: none. INVALID_ARGUMENT where
+  // functions of different runtimes have one name, FAILED_PRECONDITION for those of another
+  // session.
+  leat_status_t (*export_graph)(leat_function_runtime_t* self, const leat_described_node_t* nodes,
+                                int count, leat_string_builder_t* out,
+                                leat_string_view_t* out_stateful);
+  // Makes a function of an encoded GraphDef: it takes nothing and returns what the GraphDef's one
+  // _Retval takes, which must be of |dtype|. The functions of the GraphDef are known to its own
+  // nodes only, and live as long as this runtime, as the GraphDef does; the same bytes again give
+  // the same handle. INVALID_ARGUMENT for bytes that are no such graph.
+  leat_status_t (*import_graph)(leat_function_runtime_t* self, leat_string_view_t graph_def,
+                                int dtype, leat_string_view_t device, uint64_t* out_handle);
 } leat_function_runtime_vtable_t;
 
 struct leat_function_runtime_s {
   const leat_function_runtime_vtable_t* vtable;
+  uint64_t number;  // of this runtime among all of the process, from 1 on
   leat_background_t* background;  // of the session; closed before the runtime ends
 };
 

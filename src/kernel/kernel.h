@@ -122,8 +122,15 @@ struct leat_kernel_s {
   const leat_rule_t* contract;  // the op's; NULL: it has none
   bool has_ref_inputs;          // some input is taken as a reference, not as a value
   _Atomic(uint64_t) span_name;  // of the node, for recordings (base/span.h)
-  uint64_t attr_hash;  // of all attributes, where output 0 is a variant; else 0
+  const leat_attr_t* attrs;             // the node's, which outlive the kernel
+  int32_t attr_count;
+  _Atomic(leat_attr_list_t*) kept_attrs;  // see leat_kernel_keep_attrs; NULL: nobody has asked
 };
+
+// A copy of the node's attributes for a value that may outlive the kernel. It is made once, and all
+// who ask share it; the caller gives up its reference.
+LEAT_MUST_USE leat_status_t leat_kernel_keep_attrs(const leat_kernel_t* kernel,
+                                                   leat_attr_list_t** out_attrs);
 
 // The number of the kernel's node in the recording under way (base/span.h). The kernel is const to
 // those who run it; the number is no part of what it is.
@@ -368,8 +375,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_annotate(const leat_kernel_t* kernel,
 // INVALID_ARGUMENT when the inputs break the op's contract. Part of every call (kernel/call.h).
 LEAT_MUST_USE leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c);
 
-// What an instance is made for. The instance borrows the node's name and type arrays, which must
-// outlive it.
+// What an instance is made for. The instance borrows the node's name, attributes and type arrays,
+// which must outlive it.
 typedef struct leat_kernel_spec_s {
   const leat_kernel_row_t* row;
   const leat_op_t* op;

@@ -159,16 +159,22 @@ static bool has_ref_inputs(const leat_kernel_spec_t* spec) {
   return false;
 }
 
-// The hash of the names and values of a node's attributes, in any order. Functions count by their
-// names.
-static uint64_t hash_attrs(const leat_kernel_spec_t* spec) {
-  uint64_t hash = 0;
-  if (!spec->output_count || spec->output_types[0] != LEAT_DTYPE_VARIANT) return 0;
-  for (int i = 0; i < spec->attr_count; ++i) {
-    hash += leat_hash_mix(leat_string_view_hash(spec->attrs[i].name),
-                          leat_attr_value_hash(&spec->attrs[i].value));
+// Two threads that ask first make two copies, one of which is dropped.
+leat_status_t leat_kernel_keep_attrs(const leat_kernel_t* kernel, leat_attr_list_t** out_attrs) {
+  _Atomic(leat_attr_list_t*)* kept = (_Atomic(leat_attr_list_t*)*)&kernel->kept_attrs;
+  leat_attr_list_t* known = atomic_load_explicit(kept, memory_order_acquire);
+  if (!known) {
+    leat_attr_list_t* made;
+    LEAT_RETURN_IF_ERROR(leat_attr_list_create(kernel->attrs, kernel->attr_count, &made));
+    if (atomic_compare_exchange_strong(kept, &known, made)) {
+      known = made;
+    } else {
+      leat_attr_list_release(made);
+    }
   }
-  return hash;
+  leat_attr_list_retain(known);
+  *out_attrs = known;
+  return leat_ok_status();
 }
 
 leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t** out_kernel) {
@@ -191,7 +197,8 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
       .output_count = spec->output_count,
       .contract = spec->op->row->contract,
       .has_ref_inputs = has_ref_inputs(spec),
-      .attr_hash = hash_attrs(spec),
+      .attrs = spec->attrs,
+      .attr_count = spec->attr_count,
   };
   leat_kernel_creation_t creation = {
       .kernel = &block->kernel,
@@ -216,5 +223,6 @@ void leat_kernel_free(leat_kernel_t* kernel) {
   if (!kernel) return;
   leat_kernel_block_t* block = (leat_kernel_block_t*)kernel;
   if (kernel->row->destroy) kernel->row->destroy(kernel->state);
+  leat_attr_list_release(kernel->kept_attrs);
   leat_allocator_free(block->allocator, block);
 }

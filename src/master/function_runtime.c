@@ -25,12 +25,12 @@
 
 #include <string.h>
 
-#include "base/fingerprint.h"
 #include "base/map.h"
 #include "base/sync.h"
-#include "formats/wire/encode.h"
 #include "function/body_graph.h"
 #include "graph/storage.h"
+#include "master/graph_reader.h"
+#include "master/graph_writer.h"
 
 typedef enum function_state_e {
   FUNCTION_ABSENT,
@@ -55,6 +55,16 @@ typedef struct function_s {
   int64_t next;        // the index of an earlier function whose key has the same hash, or -1
 } function_t;
 
+// A graph that was imported: a runtime of its own, whose only function of no library is the graph.
+typedef struct import_s {
+  struct import_s* next;
+  struct runtime_s* runtime;
+  uint64_t handle;
+  leat_master_options_t options;         // of |runtime|
+  leat_graph_t* graph;                   // whose library |runtime| uses
+  leat_string_view_t graph_def, device;  // what was imported, in the graph's storage
+} import_t;
+
 typedef struct runtime_s {
   leat_function_runtime_t base;
   const leat_master_options_t* master;
@@ -65,7 +75,7 @@ typedef struct runtime_s {
   leat_spinlock_t lock;   // guards |functions| and |count|
   _Atomic(leat_function_library_t*) library;
   _Atomic(int32_t) producer_version;  // of the graph that calls the functions
-  uint64_t number;  // of this runtime among all of the process: the upper half of its handles
+  import_t* imports;        // under the mutex; they stay
   function_t** functions;  // by the lower half
   size_t count;
   size_t capacity;         // under the mutex
@@ -261,7 +271,7 @@ static leat_status_t instantiate(leat_function_runtime_t* self,
     LEAT_DCHECK(status || f->state == FUNCTION_READY);
   }
   leat_mutex_unlock(&r->mutex);
-  *out_handle = r->number << 32 | (uint64_t)(uint32_t)index;
+  *out_handle = r->base.number << 32 | (uint64_t)(uint32_t)index;
   return leat_status_annotate(status, "Calling function '%.*s' failed",
                               LEAT_SV_ARG(function->name));
 }
@@ -304,18 +314,32 @@ static leat_status_t check(const function_t* f, const leat_function_call_t* call
   return leat_ok_status();
 }
 
+// This runtime, or the one of a graph that it or these have imported; NULL where |number| is of
+// another session's.
+static runtime_t* find_runtime(runtime_t* r, uint64_t number) {
+  if (LEAT_LIKELY(r->base.number == number)) return r;
+  runtime_t* found = NULL;
+  leat_mutex_lock(&r->mutex);
+  for (import_t* import = r->imports; import && !found; import = import->next) {
+    found = find_runtime(import->runtime, number);
+  }
+  leat_mutex_unlock(&r->mutex);
+  return found;
+}
+
 // Finds the function of a handle. The handle may come from another session's runtime, brought by a
 // value that outlives its session, such as a dataset.
 static leat_status_t read_handle(runtime_t* r, uint64_t handle, const function_t** out_function) {
-  if (handle >> 32 != r->number) {
+  runtime_t* owner = find_runtime(r, handle >> 32);
+  if (!owner) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
                             "Calling a function failed: it is another session's, must be this "
                             "one's");
   }
-  leat_spinlock_lock(&r->lock);
-  LEAT_DCHECK((uint32_t)handle < r->count);
-  *out_function = r->functions[(uint32_t)handle];
-  leat_spinlock_unlock(&r->lock);
+  leat_spinlock_lock(&owner->lock);
+  LEAT_DCHECK((uint32_t)handle < owner->count);
+  *out_function = owner->functions[(uint32_t)handle];
+  leat_spinlock_unlock(&owner->lock);
   return leat_ok_status();
 }
 
@@ -359,48 +383,164 @@ static leat_status_t signature(leat_function_runtime_t* self, uint64_t handle, i
   return leat_ok_status();
 }
 
-// The sum of the hashes of all functions, since the order in which they were added says nothing.
 static leat_status_t hash(leat_function_runtime_t* self, uint64_t* out_hash) {
   const leat_function_library_t* library =
       atomic_load_explicit(&((runtime_t*)self)->library, memory_order_acquire);
-  leat_string_builder_t bytes;
-  leat_status_t status = leat_ok_status();
-  leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  *out_hash = 0;
-  for (int i = 0; i < leat_function_library_count(library) && !status; ++i) {
-    bytes.size = 0;
-    status = leat_message_encode(&leat_pb_function_def_descriptor,
-                                 leat_function_library_at(library, i), &bytes);
-    if (!status) *out_hash += leat_fingerprint64(leat_string_builder_view(&bytes));
+  return leat_function_library_hash(library, out_hash);
+}
+
+// ---- Graphs -------------------------------------------------------------------------------------
+
+static leat_status_t find_library(void* data, const leat_described_node_t* node,
+                                  const leat_function_library_t** out_library) {
+  runtime_t* owner = find_runtime(data, node->functions);
+  if (!owner) {
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "node '%.*s' (%.*s) names functions of another session, must be this "
+                            "one's",
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op));
   }
-  leat_string_builder_deinitialize(&bytes);
+  *out_library = atomic_load_explicit(&owner->library, memory_order_acquire);
+  return leat_ok_status();
+}
+
+static leat_status_t export_graph(leat_function_runtime_t* self,
+                                  const leat_described_node_t* nodes, int count,
+                                  leat_string_builder_t* out, leat_string_view_t* out_stateful) {
+  runtime_t* r = (runtime_t*)self;
+  return leat_described_graph_write(r->ops, nodes, count, find_library, r, out, out_stateful);
+}
+
+static leat_status_t create(const leat_master_options_t* master, leat_op_registry_t* ops,
+                            leat_background_t* background, runtime_t** out_runtime);
+static void free_runtime(runtime_t* r);
+
+static void free_import(import_t* import) {
+  leat_allocator_t* allocator = import->options.allocator;
+  free_runtime(import->runtime);
+  leat_graph_free(import->graph);
+  leat_allocator_free(allocator, import);
+}
+
+// Imports the graph and compiles what it returns.
+static leat_status_t compile_import(import_t* import, leat_string_view_t graph_def, int dtype,
+                                    leat_string_view_t device) {
+  runtime_t* r = import->runtime;
+  leat_rewrite_t rewrite;
+  leat_output_t fetch;
+  int64_t index = 0;
+  LEAT_RETURN_IF_ERROR(leat_returning_graph_read(r->ops, r->master->allocator, graph_def, dtype,
+                                                 device, &import->graph, &fetch));
+  leat_graph_storage_t* storage = import->graph->storage;
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, graph_def, &import->graph_def));
+  LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_text(storage, device, &import->device));
+  leat_master_functions_set_library(&r->base, import->graph->functions,
+                                    import->graph->producer_version);
+  const leat_function_name_t name = {.name = LEAT_SV("the imported graph")};
+  LEAT_RETURN_IF_ERROR(enter(r, &name, import->device, 0, &index));
+  function_t* f = r->functions[index];
+  f->forgotten = true;  // no node finds it by its name
+  LEAT_RETURN_IF_ERROR(leat_prune(import->graph, NULL, 0, &fetch, 1, NULL, 0, &rewrite));
+  LEAT_RETURN_IF_ERROR(leat_master_compile(r->master, &rewrite, 0, NULL, &f->compiled));
+  f->return_count = 1;
+  f->call_count = 1;
+  f->state = FUNCTION_READY;
+  import->handle = r->base.number << 32 | (uint64_t)index;
+  return leat_ok_status();
+}
+
+static leat_status_t make_import(runtime_t* r, leat_string_view_t graph_def, int dtype,
+                                 leat_string_view_t device, import_t** out_import) {
+  leat_allocator_t* allocator = r->master->allocator;
+  import_t* import;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, 1, &import));
+  import->options = *r->master;
+  import->options.keeps_partitions = false;
+  leat_status_t status = create(&import->options, r->ops, r->base.background, &import->runtime);
+  if (!status) {
+    import->options.functions = &import->runtime->base;
+    status = compile_import(import, graph_def, dtype, device);
+  }
+  if (status) {
+    free_import(import);
+    return leat_status_annotate(status, "Importing a graph failed");
+  }
+  *out_import = import;
   return status;
 }
 
-static const leat_function_runtime_vtable_t kVtable = {instantiate, signature, hash, run};
+// The import of the same graph for the same device, or NULL. The mutex is held.
+static import_t* find_import(const runtime_t* r, leat_string_view_t graph_def,
+                             leat_string_view_t device) {
+  for (import_t* import = r->imports; import; import = import->next) {
+    if (leat_string_view_equal(import->graph_def, graph_def) &&
+        leat_string_view_equal(import->device, device)) {
+      return import;
+    }
+  }
+  return NULL;
+}
 
-leat_status_t leat_master_functions_create(const leat_master_options_t* master,
-                                           leat_op_registry_t* ops,
-                                           leat_function_runtime_t** out_functions) {
+// Two threads that import one graph at the same time both compile it; one of the two is dropped.
+static leat_status_t import_graph(leat_function_runtime_t* self, leat_string_view_t graph_def,
+                                  int dtype, leat_string_view_t device, uint64_t* out_handle) {
+  runtime_t* r = (runtime_t*)self;
+  import_t* made = NULL;
+  leat_mutex_lock(&r->mutex);
+  import_t* import = find_import(r, graph_def, device);
+  leat_mutex_unlock(&r->mutex);
+  if (!import) {
+    LEAT_RETURN_IF_ERROR(make_import(r, graph_def, dtype, device, &made));
+    leat_mutex_lock(&r->mutex);
+    import = find_import(r, graph_def, device);
+    if (!import) {
+      made->next = r->imports;
+      r->imports = import = made;
+      made = NULL;
+    }
+    leat_mutex_unlock(&r->mutex);
+    if (made) free_import(made);
+  }
+  *out_handle = import->handle;
+  return leat_ok_status();
+}
+
+// ---- The runtime --------------------------------------------------------------------------------
+
+static const leat_function_runtime_vtable_t kVtable = {
+    instantiate, signature, hash, run, export_graph, import_graph};
+
+static leat_status_t create(const leat_master_options_t* master, leat_op_registry_t* ops,
+                            leat_background_t* background, runtime_t** out_runtime) {
   runtime_t* r;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &r));
   leat_status_t status = leat_graph_create(ops, master->allocator, &r->names);
-  if (!status) status = leat_background_create(master->allocator, &r->base.background);
   if (status) {
-    leat_graph_free(r->names);
     leat_allocator_free(master->allocator, r);
     return status;
   }
   static _Atomic(uint32_t) next_number = 1;
-  r->base.vtable = &kVtable;
-  r->number = next_number++;
+  leat_background_retain(background);
+  r->base = (leat_function_runtime_t){&kVtable, next_number++, background};
   r->master = master;
   r->ops = ops;
   leat_mutex_initialize(&r->mutex);
   leat_condition_initialize(&r->changed);
   leat_word_map_initialize(master->allocator, &r->newest);
-  *out_functions = &r->base;
+  *out_runtime = r;
   return leat_ok_status();
+}
+
+leat_status_t leat_master_functions_create(const leat_master_options_t* master,
+                                           leat_op_registry_t* ops,
+                                           leat_function_runtime_t** out_functions) {
+  runtime_t* r = NULL;
+  leat_background_t* background;
+  LEAT_RETURN_IF_ERROR(leat_background_create(master->allocator, &background));
+  leat_status_t status = create(master, ops, background, &r);
+  leat_background_release(background);
+  *out_functions = r ? &r->base : NULL;
+  return status;
 }
 
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
@@ -431,11 +571,14 @@ void leat_master_functions_forget(leat_function_runtime_t* functions, leat_strin
   leat_mutex_unlock(&r->mutex);
 }
 
-void leat_master_functions_free(leat_function_runtime_t* functions) {
-  runtime_t* r = (runtime_t*)functions;
+static void free_runtime(runtime_t* r) {
   if (!r) return;
   leat_allocator_t* allocator = r->master->allocator;
-  leat_background_close(r->base.background);
+  while (r->imports) {
+    import_t* import = r->imports;
+    r->imports = import->next;
+    free_import(import);
+  }
   leat_background_release(r->base.background);
   for (size_t i = 0; i < r->count; ++i) {
     free_function(allocator, r->functions[i]);
@@ -446,4 +589,10 @@ void leat_master_functions_free(leat_function_runtime_t* functions) {
   leat_condition_deinitialize(&r->changed);
   leat_mutex_deinitialize(&r->mutex);
   leat_allocator_free(allocator, r);
+}
+
+void leat_master_functions_free(leat_function_runtime_t* functions) {
+  if (!functions) return;
+  leat_background_close(functions->background);
+  free_runtime((runtime_t*)functions);
 }

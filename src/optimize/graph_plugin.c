@@ -183,7 +183,7 @@ static leat_status_t describe(work_t* w) {
   leat_pb_graph_def_t def = {.library = &library, .versions = &versions};
   LEAT_RETURN_IF_ERROR(name_nodes(w));
   LEAT_RETURN_IF_ERROR(name_results(w));
-  LEAT_RETURN_IF_ERROR(leat_graph_functions_to_def(graph, &w->arena, &library));
+  LEAT_RETURN_IF_ERROR(leat_functions_to_def(graph->functions, &w->arena, &library));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, graph->node_count + 1, &def.node.items));
   def.node.count = graph->node_count;
   for (size_t i = 0; i < graph->node_count; ++i) {

@@ -2,11 +2,15 @@
 those that TensorFlow's own Python makes; TensorFlow runs the same beside Leat where the order of
 elements does not decide."""
 import functools
+import os
+import tempfile
 import threading
 import time
 
 from data_service_kit import SERVICE, Process, Service, quiet, tf
 import numpy as np
+from tensorflow.core.protobuf import snapshot_pb2
+from tensorflow.python.saved_model import nested_structure_coder
 
 import capi
 from cluster import free_ports
@@ -205,9 +209,84 @@ def ends_when_closed(ident, service):
   thread = threading.Thread(target=run)
   thread.start()
   time.sleep(.3)
-  reader.close()
+  LEAT.TF_CloseSession(reader.session.session, LEAT.status)
   thread.join(20)
+  reader.close()
   return difference(caught, [tf.errors.CANCELLED])
+
+
+def in_leat(build):
+  """Runs what |build| makes, in a graph of its own; its value, or the code of a failure."""
+  graph = tf.Graph()
+  with graph.as_default():
+    made = build()
+  session = capi.Session(LEAT, graph.as_graph_def().SerializeToString())
+  try:
+    if isinstance(made, tf.Operation):
+      session.run([], targets=[made.name])
+      return None
+    return np.asarray(session.run([made.name])[0], object).item()
+  except capi.Error as error:
+    return error.code
+  finally:
+    session.close()
+
+
+def registers(service, make, spec, **options):
+  """What Leat registers, both libraries read as what TensorFlow registers."""
+  ident = in_leat(lambda: SERVICE.register_dataset('grpc://' + service.address, make(), **options))
+  if isinstance(ident, int):
+    return 'registering failed with code %d' % ident
+  ident = ident.decode()
+  if options.get('dataset_id', ident) != ident:
+    return 'its id is %s' % ident
+  want = in_order(read('tensorflow', service.address, service.register(make), spec=spec))
+  return (difference(in_order(read('tensorflow', service.address, ident, spec=spec)), want) or
+          difference(in_order(read('leat', service.address, ident, spec=spec)), want))
+
+
+def registers_number(service):
+  """The first version of the op gives the number of the dataset that it registers."""
+  def build():
+    return tf.raw_ops.RegisterDataset(
+        dataset=tf.data.Dataset.range(3)._variant_tensor, address=service.address, protocol='grpc',
+        external_state_policy=1)
+  return difference(in_order(read('leat', service.address, str(in_leat(build)), policy=Policy.DYNAMIC)), 13)
+
+
+def saves():
+  """Workers write the snapshot that Leat asks for, which TensorFlow reads."""
+  with tempfile.TemporaryDirectory(prefix='leat-service') as folder:
+    service = Service(1, work_dir=os.path.join(folder, 'work'), fault_tolerant_mode=True)
+    try:
+      path = os.path.join(folder, 'snapshot')
+      def build():
+        dataset = numbers()
+        spec = tf.raw_ops.DistributedSave
+        return spec(dataset=dataset._variant_tensor, directory=path, address=service.address,
+                    metadata=saved_metadata(dataset))
+      failed = in_leat(build)
+      if failed is not None:
+        return 'saving failed with code %d' % failed
+      deadline = time.monotonic() + 30
+      while not os.path.exists(os.path.join(path, 'DONE')):
+        if time.monotonic() > deadline:
+          return 'the snapshot does not end: %s' % os.listdir(path)
+        time.sleep(.1)
+      graph = tf.Graph()
+      with graph.as_default(), tf.Session() as session:
+        loaded = tf.data.make_one_shot_iterator(
+            tf.data.Dataset.load(path, element_spec=NUMBER).batch(100)).get_next()
+        return difference(sorted(session.run(loaded).tolist()), list(range(20)))
+    finally:
+      service.stop()
+
+
+def saved_metadata(dataset):
+  """The metadata that tf.data's distributed_save makes."""
+  coder = nested_structure_coder.encode_structure(dataset.element_spec)
+  return snapshot_pb2.DistributedSnapshotMetadata(
+      element_spec=coder.SerializeToString(), compression='AUTO').SerializeToString()
 
 
 def static_shards():
@@ -280,9 +359,15 @@ def compare_all():
   for players in ('leat', 'leat'), ('leat', 'tensorflow'):
     report('rounds of ' + ' and '.join(players), reads_together, service,
            named['rounds', 'AUTO'], players)
+  report('registered', registers, service, numbers, NUMBER)
+  report('registered pairs', registers, service, pairs, PAIR)
+  report('registered by name', functools.partial(
+      registers, service, numbers, NUMBER, dataset_id='mine', compression=None))
+  report('registered by number', registers_number, service)
   report('closed session', ends_when_closed, named['endless', 'AUTO'], service)
   service.stop()
   report('static shards', static_shards)
+  report('saved', saves)
   report('worker killed', survives_worker, endless)
   report('dispatcher not up', waits_for_dispatcher)
 

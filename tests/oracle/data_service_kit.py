@@ -66,7 +66,7 @@ class Process:
     self.process = context.Process(target=life, args=(theirs,) + arguments, daemon=True)
     self.process.start()
     if not mine.poll(START_SECONDS):
-      raise TimeoutError('%s does not come up' % life.__name__)
+      raise TimeoutError('%s says nothing' % life)
     self.said = mine.recv()
     self.pipe = mine
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "base/string_builder.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
@@ -349,4 +350,21 @@ leat_string_view_t leat_function_library_gradient_of(const leat_function_library
   uint64_t found = 0;
   if (!library || !find_in(library, &library->gradients, function, &found)) return LEAT_SV("");
   return ((const leat_pb_gradient_def_t*)(uintptr_t)found)->gradient_func;
+}
+
+// The sum of the hashes, since the order in which functions were added says nothing.
+leat_status_t leat_function_library_hash(const leat_function_library_t* library,
+                                         uint64_t* out_hash) {
+  leat_string_builder_t bytes;
+  leat_status_t status = leat_ok_status();
+  leat_string_builder_initialize(leat_allocator_system(), &bytes);
+  *out_hash = 0;
+  for (int i = 0; i < leat_function_library_count(library) && !status; ++i) {
+    bytes.size = 0;
+    status = leat_message_encode(&leat_pb_function_def_descriptor,
+                                 leat_function_library_at(library, i), &bytes);
+    if (!status) *out_hash += leat_fingerprint64(leat_string_builder_view(&bytes));
+  }
+  leat_string_builder_deinitialize(&bytes);
+  return status;
 }

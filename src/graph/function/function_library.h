@@ -62,4 +62,8 @@ const leat_pb_gradient_def_t* leat_function_library_gradient_at(
 leat_string_view_t leat_function_library_gradient_of(const leat_function_library_t* library,
                                                      leat_string_view_t function);
 
+// A hash of all functions, whatever their order, the same in each process.
+LEAT_MUST_USE leat_status_t leat_function_library_hash(const leat_function_library_t* library,
+                                                       uint64_t* out_hash);
+
 #endif  // LEAT_GRAPH_FUNCTION_FUNCTION_LIBRARY_H_

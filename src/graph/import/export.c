@@ -104,9 +104,8 @@ leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
 
 // ---- the graph ----------------------------------------------------------------------------------
 
-leat_status_t leat_graph_functions_to_def(const leat_graph_t* graph, leat_arena_t* arena,
-                                          leat_pb_function_def_library_t* out_library) {
-  const leat_function_library_t* library = graph->functions;
+leat_status_t leat_functions_to_def(const leat_function_library_t* library, leat_arena_t* arena,
+                                    leat_pb_function_def_library_t* out_library) {
   size_t count = (size_t)leat_function_library_count(library);
   size_t gradient_count = (size_t)leat_function_library_gradient_count(library);
   *out_library = (leat_pb_function_def_library_t){.function = {NULL, count}};
@@ -166,7 +165,7 @@ static leat_status_t append_rest(const leat_graph_t* graph, leat_string_builder_
       .producer = graph->producer_version,
       .min_consumer = graph->min_consumer_version};
   leat_pb_graph_def_t def = {.library = &library, .versions = &versions};
-  leat_status_t status = leat_graph_functions_to_def(graph, &arena, &library);
+  leat_status_t status = leat_functions_to_def(graph->functions, &arena, &library);
   if (!status) status = leat_message_encode(&leat_pb_graph_def_descriptor, &def, out);
   leat_arena_deinitialize(&arena);
   return status;

@@ -26,9 +26,10 @@ LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr
 // above.
 LEAT_MUST_USE leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
                                              leat_string_builder_t* out);
-// The graph's function library as a message, which borrows from the library.
-LEAT_MUST_USE leat_status_t leat_graph_functions_to_def(
-    const leat_graph_t* graph, leat_arena_t* arena,
-    leat_pb_function_def_library_t* out_library);
+// A function library as a message, which borrows from the library. NULL is a library without
+// functions.
+LEAT_MUST_USE leat_status_t leat_functions_to_def(const struct leat_function_library_s* library,
+                                                  leat_arena_t* arena,
+                                                  leat_pb_function_def_library_t* out_library);
 
 #endif  // LEAT_GRAPH_IMPORT_EXPORT_H_

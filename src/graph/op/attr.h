@@ -7,6 +7,8 @@
 #ifndef LEAT_GRAPH_OP_ATTR_H_
 #define LEAT_GRAPH_OP_ATTR_H_
 
+#include "base/arena.h"
+#include "base/sync.h"
 #include "tensor/tensor.h"
 
 typedef enum leat_attr_kind_e {
@@ -71,6 +73,33 @@ const leat_attr_value_t* leat_attr_find(const leat_attr_t* attrs, int count,
 bool leat_attr_value_equal(const leat_attr_value_t* a, const leat_attr_value_t* b);
 // Equal values have equal hashes.
 uint64_t leat_attr_value_hash(const leat_attr_value_t* value);
+// Where copies of values go: what they point to lies in |arena|, and texts and tensors go the
+// owner's way. A graph's storage is one such place, a leat_attr_list_t another.
+typedef struct leat_attr_place_s {
+  leat_arena_t* arena;
+  leat_status_t (*copy_text)(void* owner, leat_string_view_t text, leat_string_view_t* out_text);
+  leat_status_t (*keep_tensor)(void* owner, const leat_tensor_t* tensor,
+                               const leat_tensor_t** out_tensor);
+  void* owner;
+} leat_attr_place_t;
+// Copies a value with all that it points to; tensors are shared. INVALID_ARGUMENT when functions in
+// attributes of functions nest too deeply.
+LEAT_MUST_USE leat_status_t leat_attr_value_copy(const leat_attr_place_t* place,
+                                                 const leat_attr_value_t* value,
+                                                 leat_attr_value_t* out_value);
+
+// A copy of a node's attributes that outlives the node's graph. Immutable and reference counted,
+// on any thread.
+typedef struct leat_attr_list_s {
+  leat_reference_count_t references;
+  leat_attr_t* attrs;
+  int count;
+  uint64_t hash;  // of names and values, in any order; functions count by their names
+} leat_attr_list_t;
+LEAT_MUST_USE leat_status_t leat_attr_list_create(const leat_attr_t* attrs, int count,
+                                                  leat_attr_list_t** out_list);
+void leat_attr_list_retain(leat_attr_list_t* list);
+void leat_attr_list_release(leat_attr_list_t* list);  // NULL is allowed
 // Item |index| of |list| as a single value, which borrows from the list.
 leat_attr_value_t leat_attr_value_item(const leat_attr_value_t* list, uint32_t index);
 // The size of one item in the array of a list of |kind|.

@@ -81,7 +81,7 @@ static const struct {
 // "Experimental" and "Dataset".
 static void append_iterator_name(const above_t* above, leat_string_builder_t* out) {
   const leat_string_view_t former = LEAT_SV("Experimental"), dataset = LEAT_SV("Dataset");
-  leat_string_view_t op = above->dataset->op;
+  leat_string_view_t op = above->dataset->node.op->name;
   if (leat_string_view_starts_with(op, former)) op = leat_string_view_from_index(op, former.size);
   const leat_string_view_t noun = leat_string_view_make(op.data, unversioned_size(op));
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kIteratorNames); ++i) {
@@ -132,7 +132,7 @@ static leat_status_t check_above(const leat_dataset_t* dataset, const above_t* a
 
 // Options, and datasets that are part of another one, have no iterators in TensorFlow.
 static bool has_name(const leat_dataset_t* dataset) {
-  return dataset->op.size && !leat_string_view_equals(dataset->op, "OptionsDataset");
+  return dataset->node.op && !leat_string_view_equals(dataset->node.op->name, "OptionsDataset");
 }
 
 static leat_status_t check_below(leat_dataset_t* dataset, const above_t* above, int64_t* ways) {
@@ -162,10 +162,10 @@ static leat_status_t check_transformation(const leat_dataset_t* dataset, leat_st
   LEAT_RETURN_IF_ERROR(leat_status_annotate(
       leat_text_parse(&leat_pb_name_attr_list_descriptor, text, arena, &asserted),
       "Couldn't parse a transformation"));
-  if (!matches_any_version(asserted.name, dataset->op)) {
+  if (!matches_any_version(asserted.name, dataset->node.op->name)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Asserted transformation matching '%.*s', but found '%.*s'.",
-                            LEAT_SV_ARG(asserted.name), LEAT_SV_ARG(dataset->op));
+                            LEAT_SV_ARG(asserted.name), LEAT_SV_ARG(dataset->node.op->name));
   }
   if (!asserted.attr.count) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,
@@ -186,7 +186,7 @@ static leat_status_t assert_prev_start(leat_iterator_t* self) {
                                 (long long)count, (long long)i);
       }
       below = below->inputs[below->input_count - 1];
-    } while (!below->op.size);
+    } while (!below->node.op);
     leat_arena_initialize(leat_allocator_system(), 512, &arena);
     leat_status_t status = check_transformation(below, assertion(self->dataset, i), &arena);
     leat_arena_deinitialize(&arena);

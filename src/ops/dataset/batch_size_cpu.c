@@ -60,8 +60,8 @@ static int64_t size_of_all(const leat_dataset_t* dataset, int* inout_visits) {
 
 // A dataset may stand below another in more ways than can be visited, and then nothing is known.
 static int64_t size_of(const leat_dataset_t* dataset, int* inout_visits) {
-  const leat_string_view_t op = without_version(dataset->op);
-  if (++*inout_visits > MOST_VISITS) return UNKNOWN;
+  if (++*inout_visits > MOST_VISITS || !dataset->node.op) return UNKNOWN;
+  const leat_string_view_t op = without_version(dataset->node.op->name);
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kRules); ++i) {
     if (!leat_string_view_equals(op, kRules[i].op)) continue;
     if (kRules[i].rule == SIZE_IS_OWN) return leat_batch_dataset_size(dataset);

@@ -153,11 +153,14 @@ static const leat_dataset_kind_t kCache = {.name = "Cache",
 // ---- Kernels ------------------------------------------------------------------------------------
 
 // The cache of CacheDataset belongs to the dataset. CacheDatasetV2 uses the resource at input 2, or
-// makes a cache when that handle is a dummy.
+// makes a cache where there is none.
 static leat_status_t find_cache(leat_kernel_context_t* c, memory_cache_t** out_cache) {
-  bool own = leat_kernel_input_count(c) == 2 || leat_dataset_is_dummy(leat_kernel_input(c, 2));
-  return own ? memory_cache_create(out_cache)
-             : leat_handle_find(c, 2, &kMemoryCache, (leat_resource_t**)out_cache);
+  *out_cache = NULL;
+  if (leat_kernel_input_count(c) > 2) {
+    LEAT_RETURN_IF_ERROR(
+        leat_dataset_find_shared(c, 2, &kMemoryCache, (leat_resource_t**)out_cache));
+  }
+  return *out_cache ? leat_ok_status() : memory_cache_create(out_cache);
 }
 
 static leat_status_t cache__cpu(leat_kernel_context_t* c) {

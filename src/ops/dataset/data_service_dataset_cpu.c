@@ -8,8 +8,9 @@
 //
 // Compressed elements come as one variant each, and a parallel map of the node's uncompress_fn
 // stands above the dataset, where the node asks for it. Each iterator is a client of its own
-// (ops/dataset/data_service_client_cpu.h) and reads the next pass: TensorFlow counts passes in the
-// resource at the last input, which is always a dummy, and so each dataset counts its own.
+// (ops/dataset/data_service_client_cpu.h) and reads the next pass, of which the first is 1: TensorFlow
+// counts passes in the resource at the last input, which is always a dummy, and so each dataset
+// counts its own.
 #include "base/checked.h"
 #include "formats/generated/data_service.h"
 #include "formats/wire/decode.h"
@@ -26,7 +27,7 @@ typedef struct service_dataset_s {
   leat_service_job_t job;  // texts lie in |arena|
   leat_arena_t arena;
   int64_t input_cardinality;  // of the dataset that a worker makes
-  _Atomic(int64_t) passes;
+  _Atomic(int64_t) passes;    // that have begun; clients of one job share those of one number
 } service_dataset_t;
 
 typedef struct service_iterator_s {
@@ -87,7 +88,8 @@ static leat_status_t check_trainer(const service_dataset_t* dataset, int64_t rep
 
 static leat_status_t service_start(leat_iterator_t* self) {
   service_dataset_t* dataset = (service_dataset_t*)self->dataset;
-  const int64_t repetition = atomic_fetch_add_explicit(&dataset->passes, 1, memory_order_relaxed);
+  const int64_t repetition =
+      1 + atomic_fetch_add_explicit(&dataset->passes, 1, memory_order_relaxed);
   LEAT_RETURN_IF_ERROR(check_target(&dataset->job));
   LEAT_RETURN_IF_ERROR(check_trainer(dataset, repetition));
   return leat_service_client_create(self->dataset, &dataset->job, repetition,

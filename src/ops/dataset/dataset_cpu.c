@@ -15,6 +15,7 @@
 // limited, because one call of |next| per level stands on the stack.
 #include "ops/dataset/dataset_cpu.h"
 
+#include "kernel/handle.h"
 #include "ops/dataset/stats_cpu.h"
 
 // ---- Elements -----------------------------------------------------------------------------------
@@ -88,7 +89,8 @@ leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_
   leat_dataset_t* dataset;
   size_t own = ((size_t)kind->dataset_bytes + 7) & ~(size_t)7;
   size_t bytes = own + (size_t)input_count * sizeof *dataset->inputs +
-                 (size_t)tensor_count * sizeof *dataset->tensors;
+                 (size_t)tensor_count *
+                     (sizeof *dataset->tensors + sizeof *dataset->tensor_inputs);
   leat_status_t status = leat_allocator_allocate(leat_allocator_system(), bytes, (void**)&dataset);
   if (status) {
     leat_element_spec_release(spec);
@@ -104,6 +106,7 @@ leat_status_t leat_dataset_create(const leat_dataset_kind_t* kind, leat_element_
   dataset->tensor_count = tensor_count;
   dataset->inputs = (leat_dataset_t**)((char*)dataset + own);
   dataset->tensors = (leat_tensor_t*)(dataset->inputs + input_count);
+  dataset->tensor_inputs = (int32_t*)(dataset->tensors + tensor_count);
   *out_dataset = dataset;
   return leat_ok_status();
 }
@@ -117,6 +120,7 @@ void leat_dataset_release(leat_dataset_t* dataset) {
   if (dataset->kind->destroy) dataset->kind->destroy(dataset);
   for (int i = 0; i < dataset->input_count; ++i) leat_dataset_release(dataset->inputs[i]);
   leat_element_release(dataset->tensors, dataset->tensor_count);
+  leat_dataset_node_release(&dataset->node);
   leat_tensor_release(&dataset->options);
   leat_element_spec_release(dataset->spec);
   leat_allocator_free(leat_allocator_system(), dataset);
@@ -237,9 +241,11 @@ leat_status_t leat_dataset_to_wrapped(leat_dataset_t* dataset, leat_tensor_t* ou
 
 leat_status_t leat_dataset_set_output(leat_kernel_context_t* c, leat_dataset_t* dataset) {
   leat_tensor_t tensor;
-  dataset->op = c->kernel->op->name;
-  dataset->nodes = leat_dataset_count_nodes(c);
-  dataset->node_hash = leat_dataset_node_hash(c, dataset);
+  leat_status_t status = leat_dataset_set_node(c, dataset);
+  if (status) {
+    leat_dataset_release(dataset);
+    return status;
+  }
   LEAT_RETURN_IF_ERROR(leat_dataset_to_tensor(dataset, &tensor));
   leat_kernel_set_output(c, 0, tensor);
   return leat_ok_status();
@@ -294,6 +300,7 @@ leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, int first_input
                                        int count, leat_dataset_t* dataset) {
   for (int i = 0; i < count; ++i) {
     LEAT_RETURN_IF_ERROR(leat_kernel_keep_input(c, first_input + i, &dataset->tensors[first + i]));
+    dataset->tensor_inputs[first + i] = first_input + i + 1;
   }
   return leat_ok_status();
 }
@@ -304,8 +311,20 @@ leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index) {
   return leat_kernel_allocate_output(c, index, &scalar, &output);
 }
 
-bool leat_dataset_is_dummy(const leat_tensor_t* handle) {
-  return handle->shape.element_count == 1 && !*leat_tensor_data(handle, leat_resource_handle_t*);
+leat_status_t leat_dataset_find_shared(const leat_kernel_context_t* c, int index,
+                                       const leat_resource_kind_t* kind,
+                                       leat_resource_t** out_resource) {
+  const leat_tensor_t* tensor = leat_kernel_input(c, index);
+  const leat_resource_handle_t* handle =
+      tensor->shape.element_count == 1 ? *leat_tensor_data(tensor, leat_resource_handle_t*) : NULL;
+  *out_resource = NULL;
+  if (!handle && tensor->shape.element_count == 1) return leat_ok_status();
+  if (!handle || handle->owned) return leat_handle_find(c, index, kind, out_resource);
+  leat_status_t status = leat_resource_manager_find(c->services->resources, handle->container,
+                                                    handle->name, kind, out_resource);
+  if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
+  leat_status_free(status);
+  return leat_ok_status();
 }
 
 leat_status_t leat_dataset_function_create(leat_kernel_creation_t* c, const char* attr,

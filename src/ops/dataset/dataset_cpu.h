@@ -9,6 +9,7 @@
 #ifndef LEAT_OPS_DATASET_DATASET_CPU_H_
 #define LEAT_OPS_DATASET_DATASET_CPU_H_
 
+#include "kernel/resource.h"
 #include "ops/dataset/element_spec_cpu.h"
 #include "ops/dataset/pull_cpu.h"
 
@@ -59,26 +60,31 @@ typedef struct leat_dataset_kind_s {
   leat_status_t (*seek)(leat_iterator_t* self, int64_t index);
 } leat_dataset_kind_t;
 
+// The node that made a dataset: what it takes to make an equal one (dataset_graph_cpu.h). A dataset
+// that is part of another one has none.
+typedef struct leat_dataset_node_s {
+  const leat_op_t* op;      // in the registry of ops; NULL: there is no node
+  leat_attr_list_t* attrs;  // retained
+  leat_tensor_t* inputs;    // [input_count] shared
+  int32_t input_count;
+  uint64_t functions;  // the runtime that knows the functions in |attrs|, by its number; 0: none
+} leat_dataset_node_t;
+
 // The base with which a kind's dataset begins. Nothing of it changes after the kernel that makes
 // the dataset has set it up.
 struct leat_dataset_s {
   const leat_dataset_kind_t* kind;
-  // That made it, in the registry of ops; empty for a dataset that is part of another one. Set by
-  // leat_dataset_set_output.
-  leat_string_view_t op;
+  leat_dataset_node_t node;  // set by leat_dataset_set_output
   leat_reference_count_t references;
   int32_t depth;  // datasets in the longest chain from this one to a source
   // The nodes of a graph of this dataset, in which each input of an op, and of those below, is a
   // node; at most LEAT_MAX_DATASET_NODES. Set by leat_dataset_set_output.
-  int64_t nodes;
+  int64_t node_count;
   bool asserts;  // this is an AssertNextDataset, or one of those below is
   bool seeks;    // iterators over it and over all datasets below can seek
   leat_element_spec_t* spec;
   leat_tensor_t options;  // of this dataset and those below, a serialized Options; no tensor: none
   uint64_t function;  // handle of the function that it calls, for kinds that call one
-  // Of the op, the attributes and the inputs that are neither datasets nor among |tensors|; set by
-  // leat_dataset_set_output.
-  uint64_t node_hash;
   _Atomic(uint64_t) hash;  // what leat_dataset_hash has found; 0: not asked yet
   // What leat_dataset_cardinality has found; LEAT_CARDINALITY_NOT_ASKED before.
   _Atomic(int64_t) cardinality;
@@ -86,6 +92,7 @@ struct leat_dataset_s {
   int32_t tensor_count;
   leat_dataset_t** inputs;
   leat_tensor_t* tensors;
+  int32_t* tensor_inputs;  // [tensor_count] which input of the kernel each tensor is, + 1; or 0
 };
 
 // The base with which a kind's iterator begins.
@@ -125,10 +132,12 @@ int64_t leat_dataset_unknown_cardinality(const leat_dataset_t* dataset);
 // the same in each process.
 uint64_t leat_dataset_hash(leat_dataset_t* dataset);
 
-// The number of nodes of the dataset that the kernel of |c| makes.
-int64_t leat_dataset_count_nodes(const leat_kernel_context_t* c);
-// The part of that hash which the kernel of |c| knows, for leat_dataset_set_output.
-uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_dataset_t* dataset);
+// Notes in |dataset| which node makes it, the one whose kernel runs; for leat_dataset_set_output.
+LEAT_MUST_USE leat_status_t leat_dataset_set_node(leat_kernel_context_t* c,
+                                                  leat_dataset_t* dataset);
+void leat_dataset_node_release(leat_dataset_node_t* node);
+// The number of nodes of a graph of a dataset that |node| makes.
+int64_t leat_dataset_count_nodes(const leat_dataset_node_t* node);
 
 // Finds the dataset that a scalar variant holds; it is borrowed. INVALID_ARGUMENT for anything
 // else.
@@ -179,8 +188,12 @@ LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, i
 // of an anonymous handle ends with the last copy of the handle.
 LEAT_MUST_USE leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index);
 
-// True for the handle that a Dummy op gives: it refers to no resource, and the dataset makes one.
-bool leat_dataset_is_dummy(const leat_tensor_t* handle);
+// Finds the resource of the handle at input |index|, for a dataset that makes one of its own where
+// there is none: NULL for a handle that a Dummy op gives, and for one that names nothing in this
+// process, as in a graph that another process wrote.
+LEAT_MUST_USE leat_status_t leat_dataset_find_shared(const leat_kernel_context_t* c, int index,
+                                                     const leat_resource_kind_t* kind,
+                                                     leat_resource_t** out_resource);
 
 // The state of kernels whose datasets call a function. |spec| comes first:
 // leat_element_spec_state_t and leat_dataset_fold_t have it at the same place.

@@ -1,8 +1,8 @@
 // Hashes of datasets, which tell apart what datasets are made of (ops/dataset/dataset_cpu.h). A
 // snapshot is found again by the hash of the dataset whose elements it holds, so that equal
-// pipelines must have equal hashes in every process. When a kernel makes a dataset, the hash of its
-// node is taken: of the op, the attributes and those inputs that the dataset does not keep. The
-// tensors that it keeps, which may be large, and the datasets below are added when somebody asks.
+// pipelines must have equal hashes in every process: they are made of the op, the attributes and
+// the inputs of the node that made each dataset, which may be large and are looked at only when
+// somebody asks.
 #include <string.h>
 
 #include "base/fingerprint.h"
@@ -29,25 +29,20 @@ static uint64_t hash_tensor(uint64_t hash, const leat_tensor_t* tensor) {
   return hash;
 }
 
-// Whether |dataset| has kept |input| among its tensors, whose hashes are taken when they are asked
-// for: they may be large.
-static bool keeps(const leat_dataset_t* dataset, const leat_tensor_t* input) {
-  for (int i = 0; i < dataset->tensor_count; ++i) {
-    if (input->data && dataset->tensors[i].data == input->data) return true;
-  }
-  return false;
+static uint64_t hash_tensors(uint64_t hash, const leat_tensor_t* tensors, int count) {
+  for (int i = 0; i < count; ++i) hash = hash_tensor(hash, &tensors[i]);
+  return hash;
 }
 
-// The fingerprint of an op's name is the same in each version; inputs that are references have no
-// part in datasets.
-uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_dataset_t* dataset) {
-  const leat_string_view_t op = c->kernel->op->name;
-  uint64_t hash = hash_bytes(c->kernel->attr_hash, op.data, op.size);
-  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
-    const leat_tensor_t* input = leat_kernel_input(c, i);
-    if (!keeps(dataset, input)) hash = hash_tensor(hash, input);
-  }
-  return hash;
+// Of what a node is made of, or, for a dataset without one, of what it holds. Inputs that are
+// datasets are left out, since they are among those of the dataset or of its parts.
+static uint64_t hash_own(const leat_dataset_t* dataset) {
+  const leat_dataset_node_t* node = &dataset->node;
+  uint64_t hash = hash_bytes(0, dataset->kind->name, strlen(dataset->kind->name));
+  if (!node->op) return hash_tensors(hash, dataset->tensors, dataset->tensor_count);
+  hash = hash_bytes(hash, node->op->name.data, node->op->name.size);
+  hash = leat_hash_mix(hash, node->attrs->hash);
+  return hash_tensors(hash, node->inputs, node->input_count);
 }
 
 // A dataset may stand below another one in many ways, so that each keeps its hash. Two threads that
@@ -55,8 +50,7 @@ uint64_t leat_dataset_node_hash(const leat_kernel_context_t* c, const leat_datas
 uint64_t leat_dataset_hash(leat_dataset_t* dataset) {
   uint64_t hash = atomic_load_explicit(&dataset->hash, memory_order_relaxed);
   if (hash) return hash;
-  hash = hash_bytes(dataset->node_hash, dataset->kind->name, strlen(dataset->kind->name));
-  for (int i = 0; i < dataset->tensor_count; ++i) hash = hash_tensor(hash, &dataset->tensors[i]);
+  hash = hash_own(dataset);
   for (int i = 0; i < dataset->input_count; ++i) {
     hash = leat_hash_mix(hash, leat_dataset_hash(dataset->inputs[i]));
   }

@@ -71,9 +71,10 @@ void leat_seed_generator_next(leat_seed_generator_t* generator, int64_t* out_see
 leat_status_t leat_seed_generator_open(leat_kernel_context_t* c, int seed_input, int handle_input,
                                        bool reshuffle, leat_seed_generator_t** out_generator) {
   int64_t seed = 0, seed2 = 0;
-  if (handle_input >= 0 && !leat_dataset_is_dummy(leat_kernel_input(c, handle_input))) {
-    return leat_handle_find(c, handle_input, &leat_seed_generator_kind,
-                            (leat_resource_t**)out_generator);
+  if (handle_input >= 0) {
+    LEAT_RETURN_IF_ERROR(leat_dataset_find_shared(c, handle_input, &leat_seed_generator_kind,
+                                                  (leat_resource_t**)out_generator));
+    if (*out_generator) return leat_ok_status();
   }
   if (seed_input >= 0) {
     LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, seed_input, "seed", &seed));

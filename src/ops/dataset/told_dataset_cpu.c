@@ -19,12 +19,12 @@ static int64_t sum(int64_t one, int64_t other) {
   return LEAT_MIN(one + other, LEAT_MAX_DATASET_NODES);
 }
 
-int64_t leat_dataset_count_nodes(const leat_kernel_context_t* c) {
+int64_t leat_dataset_count_nodes(const leat_dataset_node_t* node) {
   int64_t count = 1;
-  for (int i = 0; i < leat_kernel_input_count(c); ++i) {
+  for (int i = 0; i < node->input_count; ++i) {
     leat_dataset_t* below = NULL;
-    const bool is_dataset = leat_dataset_find(leat_kernel_input(c, i), &below);
-    count = sum(count, is_dataset ? below->nodes : 1);
+    const bool is_dataset = leat_dataset_find(&node->inputs[i], &below);
+    count = sum(count, is_dataset ? below->node_count : 1);
   }
   return count;
 }
@@ -34,13 +34,13 @@ static int64_t first_node_of(const leat_dataset_t* dataset, const leat_iterator_
   int64_t first = owner->first_node;
   for (int i = 0; i < owner->dataset->input_count && first >= 0; ++i) {
     if (owner->dataset->inputs[i] == dataset) return first;
-    first = sum(first, owner->dataset->inputs[i]->nodes);
+    first = sum(first, owner->dataset->inputs[i]->node_count);
   }
   return -1;
 }
 
 void leat_iterator_find_name(leat_iterator_t* iterator, const leat_iterator_t* owner) {
-  iterator->named = iterator->dataset->op.size || !owner ? iterator->dataset : owner->named;
+  iterator->named = iterator->dataset->node.op || !owner ? iterator->dataset : owner->named;
   iterator->first_node = owner ? first_node_of(iterator->dataset, owner) : 0;
 }
 
@@ -50,9 +50,10 @@ static leat_status_t tell(leat_iterator_t* it, const char* what, double value,
   leat_string_builder_t tag;
   if (!it->stats) return leat_ok_status();
   leat_string_builder_initialize(leat_allocator_system(), &tag);
-  leat_string_builder_append(&tag, it->named->op);
+  leat_string_builder_append(&tag, it->named->node.op->name);
   if (it->first_node >= 0) {
-    leat_string_builder_print(&tag, "/_%lld", (long long)(it->first_node + it->named->nodes - 1));
+    const int64_t number = it->first_node + it->named->node_count - 1;
+    leat_string_builder_print(&tag, "/_%lld", (long long)number);
   }
   leat_string_builder_print(&tag, "::%s", what);
   leat_status_t status = leat_status_clone(tag.status);
