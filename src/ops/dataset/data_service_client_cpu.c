@@ -83,8 +83,8 @@ static int64_t next_ring_ns(const leat_service_client_t* client) {
 
 // Ends the client's own work; to be called again where an iteration came late. The lock is held.
 static void collect_stop(leat_service_client_t* client, leat_service_work_t* work) {
-  work->stops = !client->is_stopped;
-  work->releases = client->has_client;
+  work->stops |= !client->is_stopped;
+  work->releases |= client->has_client;
   client->is_stopped = true;
   client->has_client = false;
   leat_alarm_look(&client->alarm);
