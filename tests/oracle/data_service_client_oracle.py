@@ -246,12 +246,12 @@ def registers(service, make, spec, **options):
 
 
 def registers_number(service):
-  """The first version of the op gives the number of the dataset that it registers."""
+  """The first version of the op gives the number of the dataset, of which nothing else is told."""
   def build():
     return tf.raw_ops.RegisterDataset(
         dataset=tf.data.Dataset.range(3)._variant_tensor, address=service.address, protocol='grpc',
         external_state_policy=1)
-  return difference(in_order(read('leat', service.address, str(in_leat(build)), policy=Policy.DYNAMIC)), 13)
+  return same(service.address, str(in_leat(build)))
 
 
 def saves():

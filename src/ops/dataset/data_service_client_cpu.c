@@ -302,8 +302,8 @@ typedef struct waiting_s {
 
 static leat_passage_t attempt_wait(leat_attempt_t* self) {
   const leat_service_client_t* client = ((const waiting_t*)self)->client;
-  const bool is_ready =
-      client->failure || has_ended(client) || (client->first && client->first->is_ready);
+  const bool is_ready = client->failure || client->is_stopped || has_ended(client) ||
+                        (client->first && client->first->is_ready);
   return is_ready ? LEAT_PASSAGE_DONE : LEAT_PASSAGE_WAITS;
 }
 

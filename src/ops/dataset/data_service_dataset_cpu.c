@@ -8,9 +8,9 @@
 //
 // Compressed elements come as one variant each, and a parallel map of the node's uncompress_fn
 // stands above the dataset, where the node asks for it. Each iterator is a client of its own
-// (ops/dataset/data_service_client_cpu.h) and reads the next pass, of which the first is 1: TensorFlow
-// counts passes in the resource at the last input, which is always a dummy, and so each dataset
-// counts its own.
+// (ops/dataset/data_service_client_cpu.h) and reads the next pass, of which the first is 1:
+// TensorFlow counts passes in the resource at the last input, which is always a dummy, and so each
+// dataset counts its own.
 #include "base/checked.h"
 #include "formats/generated/data_service.h"
 #include "formats/wire/decode.h"
