@@ -1,8 +1,8 @@
 // The nodes that made datasets (leat_dataset_node_t). A kernel calls leat_dataset_set_output when
-// its dataset is whole, and what it was made of is noted there: op, attributes and inputs. From this
-// follow the dataset's hash and its form as a graph, for all kinds alike. The inputs are shared;
-// those that the dataset has kept already are shared with it, since the kernel may have given them
-// up (leat_kernel_keep_input). Attributes are copied once for each kernel.
+// its dataset is whole, and what it was made of is noted there: op, attributes and inputs. From
+// this follow the dataset's hash and its form as a graph, for all kinds alike. The inputs are
+// shared; those that the dataset has kept already are shared with it, since the kernel may have
+// given them up (leat_kernel_keep_input). Attributes are copied once for each kernel.
 #include "ops/dataset/dataset_cpu.h"
 
 void leat_dataset_node_release(leat_dataset_node_t* node) {

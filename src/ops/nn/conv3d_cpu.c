@@ -99,6 +99,9 @@ static leat_status_t conv3d_measure(const leat_kernel_context_t* c, const leat_w
 
 typedef struct conv3d_run_s {
   const conv3d_shape_t* shape;
+  // run_tile for the type of the elements.
+  void (*run_tile)(const struct conv3d_run_s* run, int64_t begin, int64_t end, int64_t group,
+                   void* patches);
   leat_convolution_direction_t direction;
   void* x;       // the input or its gradient
   void* filter;  // the filter or its gradient
@@ -127,11 +130,23 @@ static inline int64_t find_place(const conv3d_shape_t* s, int64_t p, int64_t tap
   return ((p * s->in[0] + places[0]) * s->in[1] + places[1]) * s->in[2] + places[2];
 }
 
+static void multiply_i32(const leat_gemm_shape_t* shape, const int32_t* a, const int32_t* b,
+                         const int32_t* d, int32_t* c, void* workspace,
+                         leat_thread_pool_t* pool) {
+  leat_gemm_i32(shape, a, b, d != NULL, c, pool);
+}
+
 #define REAL float
 #define SUFFIX(name) name##_f32
+#define MULTIPLY leat_gemm_f32
 #include "ops/nn/conv3d_steps.inc"
 #define REAL double
 #define SUFFIX(name) name##_f64
+#define MULTIPLY leat_gemm_f64
+#include "ops/nn/conv3d_steps.inc"
+#define REAL int32_t
+#define SUFFIX(name) name##_i32
+#define MULTIPLY multiply_i32
 #include "ops/nn/conv3d_steps.inc"
 
 // Runs shards [begin, end), each over all groups and all tiles of the shard.
@@ -143,8 +158,7 @@ static void run_shards(void* data, int64_t begin, int64_t end) {
     char* patches = run->patches + (size_t)(shard * run->tile * run->depth) * run->item_bytes;
     for (int64_t group = 0; group < run->shape->groups; ++group) {
       for (int64_t p = first; p < last; p += run->tile) {
-        (run->item_bytes == 8 ? run_tile_f64 : run_tile_f32)(
-            run, p, LEAT_MIN(p + run->tile, last), group, patches);
+        run->run_tile(run, p, LEAT_MIN(p + run->tile, last), group, patches);
       }
     }
     if (!run->step) continue;
@@ -166,6 +180,9 @@ static leat_status_t run_tiles(leat_kernel_context_t* c, conv3d_run_t* run, int 
   run->depth = run->taps * (s->in_channels / s->groups);
   run->positions = s->batch * image;
   run->item_bytes = leat_dtype_size(dtype);
+  run->run_tile = dtype == LEAT_DTYPE_DOUBLE  ? run_tile_f64
+                  : dtype == LEAT_DTYPE_INT32 ? run_tile_i32
+                                              : run_tile_f32;
   run->tile = LEAT_MAX(TILE_BYTES / (run->depth * (int64_t)run->item_bytes), 8);
   run->tile = LEAT_MIN(run->tile, run->positions);
   switch (run->direction) {
@@ -209,9 +226,9 @@ static leat_status_t run_into(leat_kernel_context_t* c, conv3d_run_t* run, bool 
 }
 
 // Runs the convolution |shape| in |direction|, which says what the three tensors are. They are of
-// float, double, half or bfloat16, all of one type, in the window's data format. |step|, or NULL,
-// follows a forward convolution, even one that meets nothing but padding. Blocks until the result
-// is there.
+// float, double, half, bfloat16 or, forward, int32, all of one type, in the window's data format.
+// |step|, or NULL, follows a forward convolution, even one that meets nothing but padding. Blocks
+// until the result is there.
 static leat_status_t conv3d_run(leat_kernel_context_t* c, const leat_window_t* window,
                                 leat_convolution_direction_t direction,
                                 const conv3d_shape_t* shape, const leat_tensor_t* first,
@@ -365,9 +382,6 @@ static leat_status_t create_conv(leat_kernel_creation_t* c, void* state) {
   conv->is_flat = rank == 4;
   leat_window_t* window = conv->is_flat ? &conv->flat.window : &conv->window;
   LEAT_RETURN_IF_ERROR(leat_window_read(c->attrs, c->attr_count, rank - 2, window));
-  if (!conv->is_flat && conv->flat.dtype == LEAT_DTYPE_INT32) {
-    return leat_make_status(LEAT_UNIMPLEMENTED, "Conv of int32 in three dimensions");
-  }
   return conv3d_check_window(window, LEAT_INVALID_ARGUMENT);
 }
 static void destroy_conv(void* state) {

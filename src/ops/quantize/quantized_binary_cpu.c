@@ -96,10 +96,10 @@ static leat_status_t bias_add__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *x = leat_kernel_input(c, 0), *bias = leat_kernel_input(c, 1);
   const leat_range_t x_range = leat_range_input(c, 2), bias_range = leat_range_input(c, 4);
   const leat_range_t total = range_of_sums(x_range, bias_range, 1 << 17);
-  if (x->shape.rank < 2 || bias->shape.rank != 1 ||
+  if (x->shape.rank < 2 || bias->shape.rank != 1 || bias->shape.element_count == 0 ||
       leat_shape_dim(&x->shape, x->shape.rank - 1) != bias->shape.element_count) {
     return leat_kernel_invalid(c, "input and bias have shapes %s and %s, must be at least a matrix "
-                               "and a vector as long as its last dimension",
+                               "and a vector as long as its last dimension, not 0",
                                LEAT_SHAPE_TEXT(&x->shape), LEAT_SHAPE_TEXT(&bias->shape));
   }
   binary_t job = {.multiplies = false};

@@ -48,8 +48,12 @@ LEAT_MUST_USE leat_status_t leat_pattern_find(leat_pattern_matcher_t* matcher,
                                               int64_t* out_at, bool* out_found);
 
 // The bytes of the character at byte |at| of |text|, which is before its end; a byte that begins no
-// character is one by itself, and LEAT_PATTERN_NO_CHARACTER. |out_rune| may be NULL.
+// character is one by itself, and LEAT_PATTERN_NO_CHARACTER. Surrogates are characters here, as in
+// RE2. So are, to a class of all characters from U+0080 on, three or four bytes that have the form
+// of a character and are none, since they are longer than they need to be or beyond the last one:
+// LEAT_PATTERN_MISFORMED. |out_rune| may be NULL.
 size_t leat_pattern_character(leat_string_view_t text, size_t at, uint32_t* out_rune);
 #define LEAT_PATTERN_NO_CHARACTER UINT32_MAX
+#define LEAT_PATTERN_MISFORMED (UINT32_MAX - 1)
 
 #endif  // LEAT_OPS_STRING_PATTERN_CPU_H_

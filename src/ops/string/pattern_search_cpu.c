@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "ops/string/pattern_class_cpu.h"
 #include "ops/string/pattern_program_cpu.h"
 
 enum {
@@ -52,7 +53,10 @@ size_t leat_pattern_character(leat_string_view_t text, size_t at, uint32_t* out_
     is_whole = (s[i] & 0xc0) == 0x80;
     rune = rune << 6 | (s[i] & 0x3f);
   }
-  is_whole = is_whole && rune >= kLeast[size] && rune <= 0x10ffff && (rune & ~0x7ffu) != 0xd800;
+  if (is_whole && (rune < kLeast[size] || rune > LEAT_PATTERN_LAST_RUNE)) {
+    is_whole = size >= 3 && s[0] <= 0xf4;
+    rune = LEAT_PATTERN_MISFORMED;
+  }
   if (out_rune) *out_rune = is_whole ? rune : LEAT_PATTERN_NO_CHARACTER;
   return is_whole ? size : 1;
 }
@@ -128,6 +132,10 @@ static void add_way(leat_pattern_matcher_t* m, ways_t* ways, uint32_t step, size
 static bool has_rune(const leat_pattern_t* pattern, const leat_pattern_step_t* step,
                      uint32_t rune) {
   uint32_t low = step->x, high = step->x + step->y;
+  if (rune == LEAT_PATTERN_MISFORMED && low < high) {
+    const leat_pattern_range_t last = pattern->ranges[high - 1];
+    return last.first <= 0x80 && last.last == LEAT_PATTERN_LAST_RUNE;
+  }
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (rune > pattern->ranges[middle].last) low = middle + 1;

@@ -178,7 +178,7 @@ static leat_status_t read_named_class(parser_t* p) {
 static leat_status_t read_rune(parser_t* p, uint32_t* out_rune) {
   size_t size = leat_pattern_character(p->pattern, p->at, out_rune);
   p->at += size;
-  if (*out_rune != LEAT_PATTERN_NO_CHARACTER) return leat_ok_status();
+  if (*out_rune <= LEAT_PATTERN_LAST_RUNE) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT, "invalid UTF-8");
 }
 

@@ -51,13 +51,11 @@ static void append_rewrite(leat_string_view_t rewrite, leat_string_view_t text,
   }
 }
 
-// The bytes at |at| that an empty match passes over: a character, or a surrogate, which RE2 takes
-// for one here although no class has it.
+// The bytes at |at| that an empty match passes over.
 static size_t passed_over(leat_string_view_t text, size_t at) {
-  const unsigned char* s = (const unsigned char*)text.data + at;
-  const bool is_surrogate = text.size - at >= 3 && s[0] == 0xed && s[1] >= 0xa0 && s[1] < 0xc0 &&
-                            s[2] >= 0x80 && s[2] < 0xc0;
-  return is_surrogate ? 3 : leat_pattern_character(text, at, NULL);
+  uint32_t rune;
+  const size_t size = leat_pattern_character(text, at, &rune);
+  return rune == LEAT_PATTERN_MISFORMED ? 1 : size;
 }
 
 // Appends |text| with its matches replaced.
