@@ -89,7 +89,7 @@ function(leat_label_thread_tests)
   set(patterns
     "base\\.(sync|thread_pool|observer|log|span)_"
     "board\\.(board|run|logdir|api_graph|trace_.*)_"
-    "(cluster|worker)\\."
+    "(cluster|data_service|worker)\\."
     "device\\.cpu\\.(cpu_device|row_step)_"
     "graph\\.op\\.op_parse"
     "kernel\\.(cancellation|cell|invoke|registry|resource)_"

@@ -21,7 +21,7 @@ typedef struct command_s {
 
 extern const command_t command_run, command_inspect, command_place, command_ops, command_doctor,
     command_train, command_convert, command_server, command_launch, command_board, command_diff,
-    command_trace, command_simulate;
+    command_trace, command_simulate, command_data_service;
 
 // ---- Complaints ---------------------------------------------------------------------------------
 // A complaint is one line on stderr that begins with "leat: ".

@@ -8,7 +8,7 @@ static const command_t* const kCommands[] = {
     &command_run,    &command_inspect, &command_place,  &command_ops,
     &command_doctor, &command_train,   &command_convert, &command_diff,
     &command_server, &command_launch,  &command_board,   &command_trace,
-    &command_simulate,
+    &command_simulate, &command_data_service,
 };
 #define COMMAND_COUNT ((int)(sizeof kCommands / sizeof *kCommands))
 
@@ -25,7 +25,7 @@ static void print_help(FILE* out) {
           "%sCommands%s\n",
           style_bold(out), style_end(out), style_bold(out), style_end(out));
   for (int i = 0; i < COMMAND_COUNT; ++i) {
-    fprintf(out, "  %-9s %s\n", kCommands[i]->name, kCommands[i]->summary);
+    fprintf(out, "  %-12s %s\n", kCommands[i]->name, kCommands[i]->summary);
   }
   fprintf(out,
           "\nleat COMMAND --help says more; leat --version which one this is.\n"

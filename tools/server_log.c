@@ -69,6 +69,12 @@ static void print_text(const server_log_t* log, FILE* out, const leat_server_eve
   fputs("\n", out);
 }
 
+void server_log_write(const char* line, size_t size) {
+  if (size > LONGEST_LINE || !has_room()) return;
+  const ssize_t written = write(STDOUT_FILENO, line, size);
+  (void)written;  // nobody could be told
+}
+
 static void print(const server_log_t* log, const leat_server_event_t* event, const char* target,
                   const char* status_url) {
   char* line = NULL;
@@ -76,10 +82,7 @@ static void print(const server_log_t* log, const leat_server_event_t* event, con
   FILE* out = open_memstream(&line, &size);
   if (!out) return;
   (log->as_json ? print_json : print_text)(log, out, event, target, status_url);
-  if (!fclose(out) && size <= LONGEST_LINE && has_room()) {
-    const ssize_t written = write(STDOUT_FILENO, line, size);
-    (void)written;  // nobody could be told
-  }
+  if (!fclose(out)) server_log_write(line, size);
   free(line);
 }
 

@@ -21,4 +21,7 @@ void server_log_say(const server_log_t* log, const char* event, const char* targ
 // Prints an event; for leat_server_observe, with the log as |data|.
 void server_log_print(void* data, const leat_server_event_t* event);
 
+// Writes a line, in one piece; dropped where the output has no room for it.
+void server_log_write(const char* line, size_t size);
+
 #endif  // LEAT_TOOLS_SERVER_LOG_H_

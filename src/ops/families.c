@@ -62,7 +62,8 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(data_service_dataset)                                                                  \
   X(iterator) X(multi_device_iterator) X(experimental_dataset)
 #define DATASET_KERNELS(X)                                                                    \
-  X(tensor_dataset) X(sparse_slice_dataset) X(sequence_dataset) X(map_dataset)                \
+  X(tensor_dataset) X(split_dataset) X(sparse_slice_dataset) X(sequence_dataset)              \
+  X(map_dataset)                                                                              \
   X(parallel_map_dataset) X(interleave_dataset) X(parallel_interleave_dataset)                \
   X(prefetch_dataset) X(options_dataset) X(batch_dataset) X(window_dataset) X(group_dataset)  \
   X(sparse_batch_dataset) X(sleep_dataset) X(table_dataset) X(compressed_element)             \

@@ -352,6 +352,11 @@ LEAT_MUST_USE leat_status_t leat_parallel_map_create(leat_kernel_context_t* c,
 LEAT_MUST_USE leat_status_t leat_prefetch_create(leat_dataset_t* input, int64_t capacity,
                                                  leat_dataset_t** out_dataset);
 
+// tensor_dataset_cpu.c. Makes the scalar of type |dtype| that a range gives for |value|.
+// INVALID_ARGUMENT for a type of which there are no ranges.
+LEAT_MUST_USE leat_status_t leat_range_make_number(int dtype, int64_t value,
+                                                   leat_tensor_t* out_tensor);
+
 // window_dataset_cpu.c. Makes a dataset of |count| elements, which lie in memory. The caller sets
 // its |tensors|: the components of one element after those of the other, as |spec| says. |spec| is
 // moved in, also on failure. RESOURCE_EXHAUSTED when there are more tensors than an int can count.

@@ -142,8 +142,8 @@ typedef struct range_s {
   int64_t start, stop, step;
 } range_t;
 
-// X(dtype, C type) for the types of a range that a cast can make; make_number handles the 16-bit
-// floating-point types itself.
+// X(dtype, C type) for the types of a range that a cast can make; leat_range_make_number handles
+// the 16-bit floating-point types itself.
 #define RANGE_TYPES(X) \
   X(INT64, int64_t)    \
   X(INT32, int32_t)    \
@@ -152,7 +152,7 @@ typedef struct range_s {
   X(UINT64, uint64_t)  \
   X(UINT32, uint32_t) X(UINT16, uint16_t) X(UINT8, uint8_t) X(FLOAT, float) X(DOUBLE, double)
 
-static leat_status_t make_number(int dtype, int64_t value, leat_tensor_t* out_tensor) {
+leat_status_t leat_range_make_number(int dtype, int64_t value, leat_tensor_t* out_tensor) {
   switch (dtype) {
 #define NUMBER(name, type) \
   case LEAT_DTYPE_##name:  \
@@ -182,7 +182,8 @@ static leat_status_t range_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   if (range->step > 0 ? place->next >= range->stop : place->next <= range->stop) {
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(make_number(range->base.spec->types[0], place->next, out));
+  LEAT_RETURN_IF_ERROR(
+      leat_range_make_number(range->base.spec->types[0], place->next, out));
   // Where the next number overflows, this one was the last: the range ends at |stop|.
   if (__builtin_add_overflow(place->next, range->step, &place->next)) place->next = range->stop;
   *out_poll = LEAT_POLL_ELEMENT;

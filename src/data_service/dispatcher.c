@@ -1,0 +1,178 @@
+// The life of a dispatcher, and what it does by itself: a thread looks from time to time for
+// clients that have fallen silent, which it releases, for iterations that no client reads any
+// more, whose tasks it ends, and for workers that do not report, of which it tells. Methods are in
+// dispatcher_methods.c. One mutex guards all state; nobody calls another process while it is held.
+//
+// Nothing outlives the process: a dispatcher that was started again knows no dataset, and its
+// clients are told so by NOT_FOUND. With a work directory the datasets themselves lie in files, so
+// that workers can read them there.
+#include "data_service/dispatcher.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "cluster/rpc.h"
+#include "data_service/dispatcher_record.h"
+#include "data_service/split_providers.h"
+#include "formats/path.h"
+
+#define MINUTE_MS INT64_C(60000)
+
+static int64_t number_or(int64_t number, int64_t otherwise) { return number ? number : otherwise; }
+
+static leat_status_t make_directory(const leat_dispatcher_t* dispatcher) {
+  char path[4096];
+  const leat_string_view_t work_dir = dispatcher->options.work_dir;
+  if (!work_dir.size) return leat_ok_status();
+  snprintf(path, sizeof path, "%.*s/datasets", LEAT_SV_ARG(work_dir));
+  return leat_file_make_directories(leat_file_system_default(), path);
+}
+
+static void collect_for_ever(void* data) {
+  leat_dispatcher_t* dispatcher = data;
+  bool goes_on = true;
+  while (goes_on) {
+    const int64_t next_ns = leat_clock_now_ns() + dispatcher->options.gc_check_ms * 1000000;
+    leat_mutex_lock(&dispatcher->mutex);
+    while (!dispatcher->is_stopped &&
+           leat_condition_wait_until(&dispatcher->changed, &dispatcher->mutex, next_ns)) {
+    }
+    goes_on = !dispatcher->is_stopped;
+    leat_mutex_unlock(&dispatcher->mutex);
+    if (goes_on) leat_dispatcher_collect(dispatcher, leat_clock_now_ns());
+  }
+}
+
+static leat_status_t prepare(leat_dispatcher_t* dispatcher,
+                             const leat_dispatcher_options_t* options) {
+  leat_dispatcher_options_t* own = &dispatcher->options;
+  *own = *options;
+  own->gc_check_ms = number_or(options->gc_check_ms, 10 * MINUTE_MS);
+  own->gc_timeout_ms = number_or(options->gc_timeout_ms, 5 * MINUTE_MS);
+  own->client_timeout_ms = number_or(options->client_timeout_ms, 5 * MINUTE_MS);
+  own->worker_timeout_ms = number_or(options->worker_timeout_ms, 10 * MINUTE_MS);
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&dispatcher->state.arena, options->work_dir,
+                                              &own->work_dir));
+  LEAT_RETURN_IF_ERROR(make_directory(dispatcher));
+  if (own->gc_timeout_ms < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_thread_start("leat-data-gc", collect_for_ever, dispatcher,
+                                         &dispatcher->thread));
+  dispatcher->has_thread = true;
+  return leat_ok_status();
+}
+
+leat_status_t leat_dispatcher_create(const leat_dispatcher_options_t* options,
+                                     leat_dispatcher_t** out_dispatcher) {
+  leat_dispatcher_t* dispatcher;
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &dispatcher));
+  leat_mutex_initialize(&dispatcher->mutex);
+  leat_condition_initialize(&dispatcher->changed);
+  leat_status_t status = leat_dispatcher_state_initialize(
+      leat_allocator_system(), &options->worker_addresses, &dispatcher->state);
+  if (!status) status = prepare(dispatcher, options);
+  if (status) {
+    leat_dispatcher_free(dispatcher);
+    return status;
+  }
+  *out_dispatcher = dispatcher;
+  return leat_ok_status();
+}
+
+void leat_dispatcher_stop(leat_dispatcher_t* dispatcher) {
+  leat_mutex_lock(&dispatcher->mutex);
+  dispatcher->is_stopped = true;
+  leat_condition_notify_all(&dispatcher->changed);
+  for (leat_data_worker_record_t* w = dispatcher->state.workers; w; w = w->next) {
+    if (!w->channel) continue;
+    leat_rpc_channel_fail(w->channel, leat_make_status(LEAT_CANCELLED,
+                                                       "the dispatcher is shutting down"));
+  }
+  leat_mutex_unlock(&dispatcher->mutex);
+}
+
+void leat_dispatcher_free(leat_dispatcher_t* dispatcher) {
+  if (!dispatcher) return;
+  leat_dispatcher_stop(dispatcher);
+  if (dispatcher->has_thread) leat_thread_join(dispatcher->thread);
+  for (leat_data_worker_record_t* w = dispatcher->state.workers; w; w = w->next) {
+    leat_rpc_channel_free(w->channel);
+  }
+  const leat_data_table_t* iterations = &dispatcher->state.iterations;
+  for (size_t i = 0; i < iterations->count; ++i) {
+    leat_split_providers_free(((leat_data_iteration_t*)iterations->items[i])->providers);
+  }
+  leat_dispatcher_state_deinitialize(&dispatcher->state);
+  leat_condition_deinitialize(&dispatcher->changed);
+  leat_mutex_deinitialize(&dispatcher->mutex);
+  leat_allocator_free(leat_allocator_system(), dispatcher);
+}
+
+size_t leat_dispatcher_count_workers(leat_dispatcher_t* dispatcher) {
+  leat_mutex_lock(&dispatcher->mutex);
+  const size_t count = dispatcher->state.worker_count;
+  leat_mutex_unlock(&dispatcher->mutex);
+  return count;
+}
+
+// ---- Collecting ---------------------------------------------------------------------------------
+
+// Whether |since_ns| lies more than |patience_ms| before |now_ns|; never of what has not begun.
+static bool is_over(int64_t since_ns, int64_t patience_ms, int64_t now_ns) {
+  return since_ns != LEAT_DEADLINE_NEVER && (now_ns - since_ns) / 1000000 > patience_ms;
+}
+
+static void release_silent_clients(leat_dispatcher_t* dispatcher, int64_t now_ns) {
+  const leat_data_table_t* clients = &dispatcher->state.clients;
+  for (size_t i = 0; i < clients->count; ++i) {
+    leat_data_client_t* client = clients->items[i];
+    if (!client->iteration || client->iteration->is_finished ||
+        !is_over(client->heard_of_ns, dispatcher->options.client_timeout_ms, now_ns)) {
+      continue;
+    }
+    leat_data_client_release(client, now_ns);
+    leat_data_tell(&dispatcher->options.teller,
+                   &(leat_data_event_t){.name = "client_lost", .id = client->id});
+  }
+}
+
+// An iteration of dynamic sharding promises that each element is read at most once, which a second
+// one in its place would not keep.
+static bool is_abandoned(const leat_dispatcher_t* dispatcher,
+                         const leat_data_iteration_t* iteration, int64_t now_ns) {
+  const bool is_dynamic = iteration->job->sharding_policy ==
+                          LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC;
+  return !iteration->is_finished && !iteration->client_count && iteration->released_ns >= 0 &&
+         (!is_dynamic || dispatcher->options.collects_dynamic) &&
+         is_over(iteration->released_ns, dispatcher->options.gc_timeout_ms, now_ns);
+}
+
+static void collect_iterations(leat_dispatcher_t* dispatcher, int64_t now_ns) {
+  const leat_data_table_t* iterations = &dispatcher->state.iterations;
+  for (size_t i = 0; i < iterations->count; ++i) {
+    leat_data_iteration_t* iteration = iterations->items[i];
+    if (!is_abandoned(dispatcher, iteration, now_ns)) continue;
+    leat_data_iteration_collect(iteration);
+    leat_data_tell(&dispatcher->options.teller,
+                   &(leat_data_event_t){.name = "iteration_collected", .id = iteration->id});
+  }
+}
+
+static void tell_silent_workers(leat_dispatcher_t* dispatcher, int64_t now_ns) {
+  for (leat_data_worker_record_t* w = dispatcher->state.workers; w; w = w->next) {
+    if (w->is_lost || !is_over(w->heard_of_ns, dispatcher->options.worker_timeout_ms, now_ns)) {
+      continue;
+    }
+    w->is_lost = true;
+    leat_data_tell(&dispatcher->options.teller,
+                   &(leat_data_event_t){.name = "worker_lost", .address = w->address});
+  }
+}
+
+void leat_dispatcher_collect(leat_dispatcher_t* dispatcher, int64_t now_ns) {
+  leat_mutex_lock(&dispatcher->mutex);
+  release_silent_clients(dispatcher, now_ns);
+  collect_iterations(dispatcher, now_ns);
+  tell_silent_workers(dispatcher, now_ns);
+  leat_mutex_unlock(&dispatcher->mutex);
+}

@@ -1,0 +1,410 @@
+// The methods that clients call; those of workers are in dispatcher_workers.c. An answer is made
+// while the mutex is held, of texts that never change, and encoded after that. A new iteration is
+// sent to the workers at once, so that its first element does not wait for a heartbeat; a worker
+// that cannot be reached gets it with its next one.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cluster/security.h"
+#include "data_service/call.h"
+#include "data_service/dataset_file.h"
+#include "data_service/dataset_graph.h"
+#include "data_service/dispatcher_record.h"
+#include "data_service/split_providers.h"
+
+#define PROTOCOL_VERSION 9   // of TensorFlow 2.21
+#define ANSWER_MS 60000      // for a worker to take a task
+
+// ---- What clients ask ---------------------------------------------------------------------------
+
+static leat_status_t serve_get_version(void* server, leat_data_call_t* call, const void* message,
+                                       void* out_answer) {
+  leat_pb_get_version_response_t* answer = out_answer;
+  (void)server;
+  (void)call;
+  (void)message;
+  answer->version = PROTOCOL_VERSION;
+  return leat_ok_status();
+}
+
+// Decodes a dataset's graph and prepares it.
+static leat_status_t prepare_graph(leat_string_view_t bytes, leat_string_builder_t* out) {
+  leat_dataset_graph_t graph;
+  LEAT_RETURN_IF_ERROR(leat_dataset_graph_initialize(bytes, &graph));
+  leat_status_t status = leat_dataset_graph_prepare(&graph);
+  if (!status) status = leat_dataset_graph_write(&graph, true, out);
+  leat_dataset_graph_deinitialize(&graph);
+  return status;
+}
+
+// An id names a file, where there is a work directory.
+static leat_status_t check_dataset_id(const leat_dispatcher_t* dispatcher, leat_string_view_t id) {
+  const bool is_name = leat_string_view_find(id, '/') >= id.size && id.size < 200 &&
+                       leat_string_view_find(id, '\0') >= id.size &&
+                       !leat_string_view_equals(id, ".") && !leat_string_view_equals(id, "..");
+  if (is_name || !dispatcher->options.work_dir.size) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Registering a dataset failed: dataset_id is '%.*s', must be the name of "
+                          "a file, since the dispatcher has a work directory",
+                          LEAT_SV_ARG(id));
+}
+
+static leat_status_t register_dataset(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
+                                      const leat_pb_get_or_register_dataset_request_t* request,
+                                      leat_string_view_t graph, leat_string_view_t* out_id) {
+  leat_data_dataset_t* dataset;
+  leat_string_view_t path = {0};
+  LEAT_RETURN_IF_ERROR(check_dataset_id(dispatcher, request->dataset_id));
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status = leat_dispatcher_add_dataset(
+      &dispatcher->state, request->dataset_id, graph, request->metadata, &dataset);
+  if (!status) *out_id = dataset->id;
+  leat_mutex_unlock(&dispatcher->mutex);
+  LEAT_RETURN_IF_ERROR(status);
+  if (!dispatcher->options.work_dir.size) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_name_file(dispatcher, dataset->id, arena, &path));
+  return leat_dataset_file_write(path.data, &dataset->def);
+}
+
+static leat_status_t serve_register_dataset(void* server, leat_data_call_t* call,
+                                            const void* message, void* out_answer) {
+  const leat_pb_get_or_register_dataset_request_t* request = message;
+  leat_pb_get_or_register_dataset_response_t* answer = out_answer;
+  leat_string_builder_t graph;
+  leat_string_builder_initialize(leat_allocator_system(), &graph);
+  leat_status_t status =
+      prepare_graph(request->dataset ? request->dataset->graph : LEAT_SV(""), &graph);
+  if (!status) {
+    status = register_dataset(server, &call->arena, request, leat_string_builder_view(&graph),
+                              &answer->dataset_id);
+  }
+  leat_string_builder_deinitialize(&graph);
+  return status;
+}
+
+static leat_status_t serve_get_metadata(void* server, leat_data_call_t* call, const void* message,
+                                        void* out_answer) {
+  leat_dispatcher_t* dispatcher = server;
+  const leat_pb_get_data_service_metadata_request_t* request = message;
+  leat_pb_get_data_service_metadata_response_t* answer = out_answer;
+  leat_data_dataset_t* dataset;
+  (void)call;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);
+  if (!status) answer->metadata = &dataset->metadata;
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+static leat_status_t serve_get_config(void* server, leat_data_call_t* call, const void* message,
+                                      void* out_answer) {
+  const leat_dispatcher_t* dispatcher = server;
+  leat_pb_get_data_service_config_response_t* answer = out_answer;
+  (void)message;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&call->arena, 1, &answer->config));
+  answer->config->deployment_mode = dispatcher->options.deployment_mode;
+  return leat_ok_status();
+}
+
+static leat_status_t serve_get_job(void* server, leat_data_call_t* call, const void* message,
+                                   void* out_answer) {
+  leat_dispatcher_t* dispatcher = server;
+  leat_pb_get_or_create_job_response_t* answer = out_answer;
+  leat_data_job_t* job;
+  (void)call;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status = leat_dispatcher_find_or_add_job(&dispatcher->state, message, &job);
+  if (!status) answer->job_id = job->id;
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+// ---- New iterations -----------------------------------------------------------------------------
+
+// A task on its way to its worker.
+typedef struct assignment_s {
+  leat_rpc_channel_t* channel;
+  leat_pb_task_def_t def;
+} assignment_t;
+
+static leat_status_t make_tasks(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
+                                leat_arena_t* arena, assignment_t** out_assignments,
+                                size_t* out_count) {
+  assignment_t* assignments;
+  leat_data_task_t* task;
+  size_t count = 0;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, dispatcher->state.worker_count, &assignments));
+  for (leat_data_worker_record_t* w = dispatcher->state.workers; w; w = w->next) {
+    if (!w->channel) LEAT_RETURN_IF_ERROR(leat_security_open_channel(w->address, &w->channel));
+    LEAT_RETURN_IF_ERROR(leat_dispatcher_add_task(&dispatcher->state, iteration, w, &task));
+    LEAT_RETURN_IF_ERROR(
+        leat_dispatcher_describe_task(dispatcher, task, arena, &assignments[count].def));
+    assignments[count++].channel = w->channel;
+  }
+  *out_assignments = assignments;
+  *out_count = count;
+  return leat_ok_status();
+}
+
+// Computes the splits of an iteration that is yet to be made, without the mutex, since it takes a
+// session. NULL where there are none to be made.
+static leat_status_t make_providers(leat_dispatcher_t* dispatcher,
+                                    const leat_pb_get_or_create_iteration_request_t* request,
+                                    leat_split_providers_t** out_providers) {
+  leat_string_view_t graph = {0};
+  leat_data_job_t* job;
+  *out_providers = NULL;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      leat_dispatcher_find_job(&dispatcher->state, request->job_id, &job);
+  const bool is_made =
+      !status && job->sharding_policy == LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC &&
+      !leat_data_job_find_iteration(job, request->repetition);
+  if (is_made) graph = job->dataset->def.graph;
+  leat_mutex_unlock(&dispatcher->mutex);
+  if (!is_made) return status;
+  return leat_split_providers_create(dispatcher->options.runtime, graph, out_providers);
+}
+
+// Finds or makes the iteration, and a client of it. |*inout_providers| are taken where they are
+// needed.
+static leat_status_t enter_iteration(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
+                                     const leat_pb_get_or_create_iteration_request_t* request,
+                                     leat_split_providers_t** inout_providers,
+                                     assignment_t** out_assignments, size_t* out_count,
+                                     int64_t* out_client) {
+  leat_data_job_t* job;
+  leat_data_client_t* client;
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_find_job(&dispatcher->state, request->job_id, &job));
+  leat_data_iteration_t* iteration = leat_data_job_find_iteration(job, request->repetition);
+  if (!iteration) {
+    LEAT_RETURN_IF_ERROR(leat_dispatcher_add_iteration(&dispatcher->state, job,
+                                                       request->repetition, &iteration));
+    iteration->providers = *inout_providers;
+    *inout_providers = NULL;
+    leat_status_t status = make_tasks(dispatcher, iteration, arena, out_assignments, out_count);
+    if (status) {
+      leat_data_iteration_collect(iteration);
+      return status;
+    }
+  }
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_add_client(&dispatcher->state, iteration, &client));
+  *out_client = client->id;
+  return leat_ok_status();
+}
+
+static leat_status_t send_task(const assignment_t* assignment) {
+  const leat_pb_process_task_request_t message = {
+      .task = (leat_pb_task_def_t*)&assignment->def};
+  const leat_data_request_t request = {
+      .method = "/tensorflow.data.WorkerService/ProcessTask",
+      .descriptor = &leat_pb_process_task_request_descriptor,
+      .message = &message,
+      .deadline_ns = leat_clock_deadline_after_ms(ANSWER_MS)};
+  leat_status_t status = leat_data_call(assignment->channel, &request, NULL, NULL);
+  // A worker that is away gets the task with its next heartbeat.
+  if (!leat_data_is_preempted(status)) return status;
+  leat_status_free(status);
+  return leat_ok_status();
+}
+
+static leat_status_t serve_get_iteration(void* server, leat_data_call_t* call,
+                                         const void* message, void* out_answer) {
+  leat_dispatcher_t* dispatcher = server;
+  leat_pb_get_or_create_iteration_response_t* answer = out_answer;
+  leat_split_providers_t* providers;
+  assignment_t* assignments = NULL;
+  size_t count = 0;
+  LEAT_RETURN_IF_ERROR(make_providers(dispatcher, message, &providers));
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status = enter_iteration(dispatcher, &call->arena, message, &providers,
+                                         &assignments, &count, &answer->iteration_client_id);
+  leat_mutex_unlock(&dispatcher->mutex);
+  leat_split_providers_free(providers);  // another client was faster
+  for (size_t i = 0; i < count && !status; ++i) status = send_task(&assignments[i]);
+  return status;
+}
+
+// ---- Clients of iterations ----------------------------------------------------------------------
+
+static leat_status_t serve_release_client(void* server, leat_data_call_t* call,
+                                          const void* message, void* answer) {
+  leat_dispatcher_t* dispatcher = server;
+  const leat_pb_release_iteration_client_request_t* request = message;
+  leat_data_client_t* client;
+  (void)call;
+  (void)answer;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      leat_dispatcher_find_client(&dispatcher->state, request->iteration_client_id, &client);
+  if (!status) leat_data_client_release(client, leat_clock_now_ns());
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+static leat_status_t list_tasks(const leat_data_iteration_t* iteration, leat_arena_t* arena,
+                                leat_pb_client_heartbeat_response_t* answer) {
+  size_t count = 0;
+  for (const leat_data_task_t* t = iteration->tasks; t; t = t->next) ++count;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count, &answer->task_info.items));
+  for (const leat_data_task_t* t = iteration->tasks; t; t = t->next) {
+    answer->task_info.items[answer->task_info.count++] =
+        (leat_pb_task_info_t){.worker_address = t->worker->address,
+                              .task_id = t->id,
+                              .iteration_id = iteration->id,
+                              .starting_round = t->starting_round,
+                              .worker_tags = t->worker->tags,
+                              .worker_uid = t->worker->uid,
+                              .transfer_servers = t->worker->transfer_servers};
+  }
+  return leat_ok_status();
+}
+
+static leat_status_t take_client_heartbeat(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
+                                           const leat_pb_client_heartbeat_request_t* request,
+                                           leat_pb_client_heartbeat_response_t* answer) {
+  enum { BLOCK_ROUND = 3 };
+  leat_data_client_t* client;
+  leat_status_t status =
+      leat_dispatcher_find_client(&dispatcher->state, request->iteration_client_id, &client);
+  if (status) {
+    leat_status_free(status);
+    return leat_make_status(LEAT_NOT_FOUND,
+                            "Unknown iteration client id %" PRId64 ". The dispatcher keeps its "
+                            "clients in memory alone, so that it may have been started again.",
+                            request->iteration_client_id);
+  }
+  const leat_data_iteration_t* iteration = client->iteration;
+  client->heard_of_ns = leat_clock_now_ns();
+  if (iteration->is_collected) {
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "Reading iteration %" PRId64 " failed: no client read it for too long, "
+                            "and it was collected (job_gc_timeout_ms)",
+                            iteration->id);
+  }
+  leat_data_client_tell_rounds(client, request);
+  if (iteration->pending) {
+    answer->optional_block_round_case = BLOCK_ROUND;
+    answer->block_round = iteration->pending->target_round;
+  }
+  answer->iteration_finished = iteration->is_finished;
+  answer->deployment_mode = dispatcher->options.deployment_mode;
+  return list_tasks(iteration, arena, answer);
+}
+
+static leat_status_t serve_client_heartbeat(void* server, leat_data_call_t* call,
+                                            const void* message, void* answer) {
+  leat_dispatcher_t* dispatcher = server;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status = take_client_heartbeat(dispatcher, &call->arena, message, answer);
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+static leat_status_t serve_get_workers(void* server, leat_data_call_t* call, const void* message,
+                                       void* out_answer) {
+  leat_dispatcher_t* dispatcher = server;
+  leat_pb_get_workers_response_t* answer = out_answer;
+  (void)message;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      LEAT_NEW(&call->arena, dispatcher->state.worker_count, &answer->workers.items);
+  for (const leat_data_worker_record_t* w = dispatcher->state.workers; w && !status; w = w->next) {
+    answer->workers.items[answer->workers.count++].address = w->address;
+  }
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+// The first client that asks decides for all of the dataset's.
+static leat_status_t serve_disable_compression(void* server, leat_data_call_t* call,
+                                               const void* message, void* out_answer) {
+  enum { DISABLED = 1, NOTHING_TO_DISABLE = 3 };
+  leat_dispatcher_t* dispatcher = server;
+  const leat_pb_disable_compression_at_runtime_request_t* request = message;
+  leat_pb_disable_compression_at_runtime_response_t* answer = out_answer;
+  leat_data_dataset_t* dataset;
+  (void)call;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status =
+      leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);
+  if (!status && dataset->metadata.compression !=
+                     LEAT_PB_DATA_SERVICE_METADATA_COMPRESSION_COMPRESSION_SNAPPY) {
+    answer->decision_case = NOTHING_TO_DISABLE;
+    answer->no_compression_to_disable = true;
+  } else if (!status) {
+    if (dataset->compression == LEAT_DATA_COMPRESSION_OPEN) {
+      dataset->compression = request->disable_compression_at_runtime
+                                 ? LEAT_DATA_COMPRESSION_DISABLED
+                                 : LEAT_DATA_COMPRESSION_KEPT;
+    }
+    answer->decision_case = DISABLED;
+    answer->compression_disabled_at_runtime =
+        dataset->compression == LEAT_DATA_COMPRESSION_DISABLED;
+  }
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+// ---- Removals -----------------------------------------------------------------------------------
+
+static leat_status_t serve_remove_task(void* server, leat_data_call_t* call, const void* message,
+                                       void* out_answer) {
+  leat_dispatcher_t* dispatcher = server;
+  leat_pb_maybe_remove_task_response_t* answer = out_answer;
+  (void)call;
+  leat_mutex_lock(&dispatcher->mutex);
+  leat_status_t status = leat_dispatcher_vote_removal(dispatcher, message, &answer->removed);
+  leat_mutex_unlock(&dispatcher->mutex);
+  return status;
+}
+
+static leat_status_t refuse_snapshot(void* server, leat_data_call_t* call, const void* message,
+                                     void* answer) {
+  (void)server;
+  (void)call;
+  (void)message;
+  (void)answer;
+  return leat_make_status(LEAT_UNIMPLEMENTED,
+                          "Snapshots that the workers of a data service write together "
+                          "(DistributedSave) are not there");
+}
+
+const leat_data_method_t leat_dispatcher_methods[] = {
+    {"WorkerHeartbeat", &leat_pb_worker_heartbeat_request_descriptor,
+     &leat_pb_worker_heartbeat_response_descriptor, leat_dispatcher_serve_worker_heartbeat},
+    {"WorkerUpdate", &leat_pb_worker_update_request_descriptor, NULL,
+     leat_dispatcher_serve_worker_update},
+    {"GetDatasetDef", &leat_pb_get_dataset_def_request_descriptor,
+     &leat_pb_get_dataset_def_response_descriptor, leat_dispatcher_serve_get_dataset_def},
+    {"GetSplit", &leat_pb_get_split_request_descriptor, &leat_pb_get_split_response_descriptor,
+     leat_dispatcher_serve_get_split},
+    {"GetVersion", NULL, &leat_pb_get_version_response_descriptor, serve_get_version},
+    {"GetOrRegisterDataset", &leat_pb_get_or_register_dataset_request_descriptor,
+     &leat_pb_get_or_register_dataset_response_descriptor, serve_register_dataset},
+    {"GetDataServiceMetadata", &leat_pb_get_data_service_metadata_request_descriptor,
+     &leat_pb_get_data_service_metadata_response_descriptor, serve_get_metadata},
+    {"GetDataServiceConfig", NULL, &leat_pb_get_data_service_config_response_descriptor,
+     serve_get_config},
+    {"GetOrCreateJob", &leat_pb_get_or_create_job_request_descriptor,
+     &leat_pb_get_or_create_job_response_descriptor, serve_get_job},
+    {"GetOrCreateIteration", &leat_pb_get_or_create_iteration_request_descriptor,
+     &leat_pb_get_or_create_iteration_response_descriptor, serve_get_iteration},
+    {"MaybeRemoveTask", &leat_pb_maybe_remove_task_request_descriptor,
+     &leat_pb_maybe_remove_task_response_descriptor, serve_remove_task},
+    {"ReleaseIterationClient", &leat_pb_release_iteration_client_request_descriptor, NULL,
+     serve_release_client},
+    {"ClientHeartbeat", &leat_pb_client_heartbeat_request_descriptor,
+     &leat_pb_client_heartbeat_response_descriptor, serve_client_heartbeat},
+    {"GetWorkers", NULL, &leat_pb_get_workers_response_descriptor, serve_get_workers},
+    {"DisableCompressionAtRuntime", &leat_pb_disable_compression_at_runtime_request_descriptor,
+     &leat_pb_disable_compression_at_runtime_response_descriptor, serve_disable_compression},
+    {"Snapshot", &leat_pb_snapshot_request_descriptor, NULL, refuse_snapshot},
+    {"GetSnapshotSplit", &leat_pb_get_snapshot_split_request_descriptor, NULL, refuse_snapshot},
+    {"GetSnapshotStreams", &leat_pb_get_snapshot_streams_request_descriptor, NULL,
+     refuse_snapshot},
+    {0},
+};

@@ -1,0 +1,51 @@
+// The dispatcher itself, for the files that implement it.
+#ifndef LEAT_DATA_SERVICE_DISPATCHER_RECORD_H_
+#define LEAT_DATA_SERVICE_DISPATCHER_RECORD_H_
+
+#include "base/sync.h"
+#include "base/thread.h"
+#include "data_service/dispatcher.h"
+#include "data_service/dispatcher_state.h"
+
+struct leat_dispatcher_s {
+  leat_dispatcher_options_t options;
+  leat_thread_t thread;  // that collects
+  bool has_thread;
+  leat_mutex_t mutex;    // guards what follows
+  leat_condition_t changed;
+  bool is_stopped;
+  leat_dispatcher_state_t state;
+};
+
+// Fills what a worker is told of its task. The mutex is held; texts are the state's, and messages
+// lie in |arena|. NOT_FOUND where the job shards statically and the worker is none of those that
+// were announced.
+LEAT_MUST_USE leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_t* dispatcher,
+                                                          const leat_data_task_t* task,
+                                                          leat_arena_t* arena,
+                                                          leat_pb_task_def_t* out_def);
+
+// The path of the file of a dataset in the work directory.
+LEAT_MUST_USE leat_status_t leat_dispatcher_name_file(const leat_dispatcher_t* dispatcher,
+                                                      leat_string_view_t id, leat_arena_t* arena,
+                                                      leat_string_view_t* out_path);
+
+// Methods that workers call (leat_data_method_t); dispatcher_workers.c.
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_worker_heartbeat(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_worker_update(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_dataset_def(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_split(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+
+// A consumer of a coordinated iteration cannot reach the worker of a task, and asks to go on
+// without it (task_removal.c). Waits until all consumers ask for it in the same round: the task is
+// removed then; or for some seconds. The mutex is held, and let go of meanwhile.
+// FAILED_PRECONDITION where the iteration is not coordinated.
+LEAT_MUST_USE leat_status_t leat_dispatcher_vote_removal(
+    leat_dispatcher_t* dispatcher, const leat_pb_maybe_remove_task_request_t* request,
+    bool* out_removed);
+
+#endif  // LEAT_DATA_SERVICE_DISPATCHER_RECORD_H_
