@@ -1,13 +1,13 @@
-"""Leat's ops of tf.data's service as clients of TensorFlow's dispatcher and workers. The graphs are
-those that TensorFlow's own Python makes; TensorFlow runs the same beside Leat where the order of
-elements does not decide."""
+"""Leat's ops of tf.data's service as clients of dispatchers and workers of both libraries. The
+graphs are those that TensorFlow's own Python makes; TensorFlow runs the same beside Leat where the
+order of elements does not decide."""
 import functools
 import os
 import tempfile
 import threading
 import time
 
-from data_service_kit import SERVICE, Process, Service, quiet, tf
+from data_service_kit import SERVICE, LeatService, Process, Service, quiet, tf
 import numpy as np
 from tensorflow.core.protobuf import snapshot_pb2
 from tensorflow.python.saved_model import nested_structure_coder
@@ -330,8 +330,8 @@ def earlier_version(service, ident, version):
   return difference(results[1], results[0])
 
 
-def compare_all():
-  service = Service(2)
+def compare_reads(service, prefix=''):
+  """What a service of either library answers both clients; the numbers of its datasets."""
   named = {(make.__name__, compression): service.register(make, compression)
            for make, compression in ((numbers, 'AUTO'), (numbers, None), (pairs, 'AUTO'),
                                      (pairs, 'SNAPPY'), (pairs, None), (dividing, 'AUTO'),
@@ -339,28 +339,38 @@ def compare_all():
   plain = named['numbers', 'AUTO']
   for (name, compression), ident in named.items():
     if name in ('numbers', 'pairs'):
-      report('read %s %s' % (name, compression), lambda: same(
+      report('%sread %s %s' % (prefix, name, compression), lambda: same(
           service.address, ident, spec=NUMBER if name == 'numbers' else PAIR))
-  report('dynamic', lambda: same(service.address, plain, policy=Policy.DYNAMIC))
-  report('repeated', lambda: same(service.address, plain, change=lambda d: d.repeat(3)))
+  report(prefix + 'dynamic', lambda: same(service.address, plain, policy=Policy.DYNAMIC))
+  report(prefix + 'repeated', lambda: same(service.address, plain, change=lambda d: d.repeat(3)))
+  report(prefix + 'limited', lambda: difference(len(read(
+      'leat', service.address, named['endless', 'AUTO'], limit=500)), 500))
+  report(prefix + 'shared job', shares_job, service, plain)
+  report(prefix + 'failing element', lambda: same(service.address, named['dividing', 'AUTO']))
+  report(prefix + 'unknown dataset', lambda: same(service.address, '4711'))
+  for players in ('leat', 'leat'), ('leat', 'tensorflow'):
+    report(prefix + 'rounds of ' + ' and '.join(players), reads_together, service,
+           named['rounds', 'AUTO'], players)
+  report(prefix + 'registered', registers, service, numbers, NUMBER)
+  report(prefix + 'registered pairs', registers, service, pairs, PAIR)
+  return named
+
+
+def compare_all():
+  leat = LeatService(2)
+  compare_reads(leat, 'leat: ')
+  leat.stop()
+  service = Service(2)
+  named = compare_reads(service)
+  plain = named['numbers', 'AUTO']
   report('few outstanding', lambda: same(service.address, plain, max_outstanding_requests=1))
   report('any worker', lambda: same(service.address, plain, target_workers='any'))
   report('prefetched', lambda: same(service.address, plain, change=lambda d: d.prefetch(4)))
-  report('limited', lambda: difference(len(read(
-      'leat', service.address, named['endless', 'AUTO'], limit=500)), 500))
-  report('shared job', shares_job, service, plain)
-  report('failing element', lambda: same(service.address, named['dividing', 'AUTO']))
-  report('unknown dataset', lambda: same(service.address, '4711'))
   report('wrong spec', lambda: same(service.address, plain, spec=tf.TensorSpec([], tf.string)))
   report('local workers', lambda: same(service.address, plain, target_workers='local'))
   report('unknown transfer', lambda: same(service.address, plain, data_transfer_protocol='pigeon'))
   for version in 'DataServiceDataset', 'DataServiceDatasetV2':
     report(version, earlier_version, service, named['numbers', None], version)
-  for players in ('leat', 'leat'), ('leat', 'tensorflow'):
-    report('rounds of ' + ' and '.join(players), reads_together, service,
-           named['rounds', 'AUTO'], players)
-  report('registered', registers, service, numbers, NUMBER)
-  report('registered pairs', registers, service, pairs, PAIR)
   report('registered by name', functools.partial(
       registers, service, numbers, NUMBER, dataset_id='mine', compression=None))
   report('registered by number', registers_number, service)

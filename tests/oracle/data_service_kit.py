@@ -1,10 +1,12 @@
-"""Processes of tf.data's service that TensorFlow plays, and graphs that read from them.
+"""Processes of tf.data's service, for scripts whose client is Leat.
 
-Each dispatcher and each worker is a process of its own, so that a test can kill it; they are forked
-from a server that has loaded TensorFlow and made no session (multiprocessing's forkserver), and end
-with this script at the latest."""
+Each dispatcher and each worker is a process of its own, so that a test can kill it; TensorFlow's are
+forked from a server that has loaded TensorFlow and made no session (multiprocessing's forkserver).
+All end with this script at the latest."""
+import json
 import multiprocessing
 import os
+import subprocess
 
 os.environ.update(CUDA_VISIBLE_DEVICES='', TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
 
@@ -12,7 +14,8 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 from tensorflow.python.data.experimental.service import server_lib  # noqa: E402
 
 SERVICE = tf.data.experimental.service
-START_SECONDS = 60
+LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
+START_SECONDS, SECONDS = 60, 300
 context = multiprocessing.get_context('forkserver')
 context.set_forkserver_preload(['tensorflow'])
 
@@ -75,6 +78,20 @@ class Process:
     self.process.join()
 
 
+class Leat:
+  """A process of Leat's."""
+
+  def __init__(self, *arguments):
+    self.process = subprocess.Popen(
+        ['timeout', '-s', 'KILL', str(SECONDS), LEAT, 'data-service', '--json', *arguments],
+        stdout=subprocess.PIPE, text=True)
+    self.said = json.loads(self.process.stdout.readline())['address']
+
+  def kill(self):
+    self.process.terminate()
+    self.process.wait()
+
+
 class Service:
   """A dispatcher and workers of TensorFlow."""
 
@@ -95,3 +112,13 @@ class Service:
   def stop(self):
     for process in self.workers + [self.dispatcher]:
       process.kill()
+
+
+class LeatService(Service):
+  """A dispatcher and workers of Leat."""
+
+  def __init__(self, workers):
+    self.dispatcher = Leat('--dispatcher')
+    self.address = self.dispatcher.said
+    self.workers = [Leat('--worker', '--dispatcher_address', self.address, '--heartbeat', '100')
+                    for _ in range(workers)]
