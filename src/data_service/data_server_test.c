@@ -72,13 +72,18 @@ static leat_data_server_t* start_worker(const scene_t* s, const leat_runtime_t* 
   return server;
 }
 
-static void open_scene(scene_t* s, int worker_count) {
+// |is_impatient|: clients that are silent for a moment are given up.
+static void open_scene(scene_t* s, int worker_count, bool is_impatient) {
   const leat_runtime_t* runtime;
   LEAT_EXPECT_OK(leat_runtime_get(&runtime));
   *s = (scene_t){.worker_count = worker_count};
   leat_arena_initialize(leat_allocator_system(), 0, &s->arena);
-  const leat_dispatcher_options_t dispatcher = {
-      .runtime = runtime, .gc_check_ms = 20, .gc_timeout_ms = 100, .client_timeout_ms = 300};
+  leat_dispatcher_options_t dispatcher = {.runtime = runtime};
+  if (is_impatient) {
+    dispatcher.gc_check_ms = 20;
+    dispatcher.gc_timeout_ms = 100;
+    dispatcher.client_timeout_ms = 300;
+  }
   const leat_data_server_options_t options = {.address = LEAT_SV("localhost:0"),
                                               .dispatcher = &dispatcher};
   LEAT_EXPECT_OK(leat_data_server_start(&options, &s->dispatcher));
@@ -216,7 +221,7 @@ static void elements_come_once_and_then_the_end(void** state) {
   scene_t s;
   job_t job = {0};
   leat_pb_client_heartbeat_response_t answer;
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 3, false), &job));
   const int64_t task = task_of(&s, &job, 0);
   for (int64_t i = 0; i < 3; ++i) assert_int_equal(get_number(&s, 0, task), i);
@@ -242,7 +247,7 @@ static void a_late_worker_takes_part(void** state) {
   scene_t s;
   job_t job = {0};
   LEAT_EXPECT_OK(leat_runtime_get(&runtime));
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 4, true), &job));
   s.workers[1] = start_worker(&s, runtime);
   s.to_workers[1] = connect_to(s.workers[1]);
@@ -258,7 +263,7 @@ static void a_client_may_go_away_while_it_waits(void** state) {
   scene_t s;
   job_t job = {.num_consumers = 2};
   leat_pb_get_element_response_t answer;
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 9, true), &job));
   leat_pb_get_element_request_t message = {.task_id = task_of(&s, &job, 0),
                                            .optional_consumer_index_case = 2,
@@ -303,7 +308,7 @@ static void a_round_has_an_element_for_each_consumer(void** state) {
   job_t job = {.num_consumers = 3};
   consumer_t consumers[3];
   leat_pb_get_element_response_t answer;
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 5, true), &job));
   const int64_t task = task_of(&s, &job, 0);
   for (int i = 0; i < 3; ++i) {
@@ -335,7 +340,7 @@ static void each_split_goes_to_one_worker(void** state) {
   job_t job = {.policy = LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC};
   leat_pb_get_element_response_t answer;
   int seen = 0;
-  open_scene(&s, 2);
+  open_scene(&s, 2, false);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 40, false), &job));
   for (int worker = 0; worker < 2; ++worker) {
     const leat_pb_get_element_request_t request = {.task_id = task_of(&s, &job, worker)};
@@ -390,7 +395,7 @@ static void strangers_are_refused(void** state) {
       {WORKER "GetVersion", "", LEAT_UNIMPLEMENTED, true},
   };
   scene_t s;
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
     leat_status_t status =
         send_bytes(&s, kCases[i].to_worker ? s.to_workers[0] : s.to_dispatcher, kCases[i].method,
@@ -412,7 +417,7 @@ static void a_task_that_is_wrong_fails_its_clients_alone(void** state) {
   leat_pb_get_element_response_t answer;
   scene_t s;
   job_t job = {0};
-  open_scene(&s, 1);
+  open_scene(&s, 1, false);
   LEAT_EXPECT_OK(ask(&s, s.to_workers[0], WORKER "ProcessTask",
                      &leat_pb_process_task_request_descriptor, &request, NULL, NULL));
   // Its address is another worker's; until a heartbeat takes it away, that is what clients hear.
@@ -429,7 +434,7 @@ static void silent_clients_are_given_up(void** state) {
   job_t job = {0};
   leat_pb_client_heartbeat_response_t answer;
   leat_status_code_t code = LEAT_OK;
-  open_scene(&s, 1);
+  open_scene(&s, 1, true);
   LEAT_EXPECT_OK(begin_job(&s, make_graph(&s, 2, true), &job));
   leat_clock_sleep_ns(500 * INT64_C(1000000));  // it has not begun, and is not given up
   LEAT_EXPECT_OK(send_heartbeat(&s, &job, &answer));

@@ -139,20 +139,27 @@ static void sources_are_found_in_order(void** state) {
   close_graph(&f);
 }
 
+// A dataset that is joined with itself 40 times over, from |first| on.
+static void print_doubled(const char* first, leat_string_builder_t* out) {
+  leat_string_builder_initialize(leat_allocator_system(), out);
+  leat_string_builder_append(out, leat_string_view_from(first));
+  for (int i = 1; i <= 40; ++i) {
+    leat_string_builder_print(out, "\nz%d ZipDataset z%d z%d", i, i - 1, i - 1);
+  }
+  leat_string_builder_append(out, LEAT_SV("\nret _Retval z40"));
+}
+
 static void walks_end(void** state) {
   static leat_dataset_sources_t sources;
-  leat_string_builder_t doubled;
-  leat_string_builder_initialize(leat_allocator_system(), &doubled);
-  leat_string_builder_print(&doubled, "z0 RangeDataset\n");
-  for (int i = 1; i <= 40; ++i) {
-    leat_string_builder_print(&doubled, "z%d ZipDataset z%d z%d\n", i, i - 1, i - 1);
-  }
-  leat_string_builder_print(&doubled, "ret _Retval z40");
+  leat_string_builder_t numbers, files;
+  print_doubled("z0 RangeDataset", &numbers);
+  print_doubled("s TensorSliceDataset\nz0 TFRecordDataset s", &files);
   const struct {
     const char* lines;
     leat_status_code_t code;
   } kCases[] = {
-      {doubled.data, LEAT_RESOURCE_EXHAUSTED},
+      {numbers.data, LEAT_RESOURCE_EXHAUSTED},
+      {files.data, LEAT_UNIMPLEMENTED},
       {"r RepeatDataset r\nret _Retval r", LEAT_INVALID_ARGUMENT},
       {"r RepeatDataset gone\nret _Retval r", LEAT_INVALID_ARGUMENT},
       {"r TextLineDataset\nret _Retval r", LEAT_UNIMPLEMENTED},
@@ -170,7 +177,8 @@ static void walks_end(void** state) {
     leat_status_free(status);
     close_graph(&f);
   }
-  leat_string_builder_deinitialize(&doubled);
+  leat_string_builder_deinitialize(&numbers);
+  leat_string_builder_deinitialize(&files);
 }
 
 // ---- Shards -------------------------------------------------------------------------------------

@@ -117,9 +117,10 @@ size_t leat_dispatcher_count_workers(leat_dispatcher_t* dispatcher) {
 
 // ---- Collecting ---------------------------------------------------------------------------------
 
-// Whether |since_ns| lies more than |patience_ms| before |now_ns|; never of what has not begun.
+// Whether |since_ns| lies more than |patience_ms| before |now_ns|. A client that has not begun was
+// heard of at LEAT_DEADLINE_NEVER, which lies behind any time.
 static bool is_over(int64_t since_ns, int64_t patience_ms, int64_t now_ns) {
-  return since_ns != LEAT_DEADLINE_NEVER && (now_ns - since_ns) / 1000000 > patience_ms;
+  return (now_ns - since_ns) / 1000000 > patience_ms;
 }
 
 static void release_silent_clients(leat_dispatcher_t* dispatcher, int64_t now_ns) {
