@@ -1,8 +1,8 @@
 """Processes of tf.data's service, for scripts whose client is Leat.
 
-Each dispatcher and each worker is a process of its own, so that a test can kill it; TensorFlow's are
-forked from a server that has loaded TensorFlow and made no session (multiprocessing's forkserver).
-All end with this script at the latest."""
+Each dispatcher and each worker is a process of its own, so that a test can kill it; those of
+TensorFlow are forked from a server that has loaded TensorFlow and made no session
+(multiprocessing's forkserver). All end with this script at the latest."""
 import json
 import multiprocessing
 import os
