@@ -16,10 +16,12 @@
 #include "base/cpu.h"
 #include "base/host.h"
 #include "cluster/client_session.h"
+#include "cluster/remote_carrier.h"
 #include "cluster/transport.h"
 #include "device/simulated/simulated_device.h"
 #include "graph/op/declared.h"
 #include "kernel/boxed_tensors.h"
+#include "kernel/remote_call.h"
 #include "kernel/resource.h"
 #include "ops/dataset/values.h"
 #include "ops/default_device/default_kernels.h"
@@ -275,6 +277,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   kernel/cancellation.c: this_thread
 //     its address is the thread's identity
 //     at the thread's start | thread | thread
+//   kernel/remote_call.c: current
+//     who carries calls of other processes for kernels
+//     the runtime | set once; atomic | process
 //   kernel/step_check.c: running
 //     the step of the innermost loop that checks for its end
 //     entering such a loop | thread | leaving it
@@ -549,6 +554,7 @@ static leat_status_t make_runtime(leat_runtime_t* runtime) {
   leat_kernel_registry_defer(runtime->kernels, register_kernels);
   leat_variant_kinds_set(kVariantKinds, LEAT_ARRAY_SIZE(kVariantKinds));
   leat_gpu_source_install();
+  leat_remote_carrier_set(&leat_remote_carrier_rpc);
   leat_recording_begin_process();
   return status;
 }

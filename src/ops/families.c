@@ -59,6 +59,7 @@ FAMILY(csr, CSR, CSR, NO_RULES)
 #define DATASET_OPS(X)                                                                     \
   X(source_dataset) X(sequence_dataset) X(map_dataset) X(batch_dataset) X(shuffle_dataset) \
   X(fastest_dataset) X(stats_dataset) X(snapshot_dataset) X(declared_dataset) X(map_defun)  \
+  X(data_service_dataset)                                                                  \
   X(iterator) X(multi_device_iterator) X(experimental_dataset)
 #define DATASET_KERNELS(X)                                                                    \
   X(tensor_dataset) X(split_dataset) X(sparse_slice_dataset) X(sequence_dataset)              \
@@ -73,7 +74,8 @@ FAMILY(csr, CSR, CSR, NO_RULES)
   X(multi_device_iterator) X(one_shot_iterator) X(dataset_reader) X(record_writer)            \
   X(save_dataset) X(load_dataset) X(matching_dataset) X(fastest_dataset) X(branch_dataset)    \
   X(stats) X(stats_dataset) X(snapshot_dataset) X(first_snapshot_dataset)                     \
-  X(chunk_list_dataset) X(map_defun) X(dataset_graph)
+  X(chunk_list_dataset) X(map_defun) X(dataset_graph) X(data_service_dataset)               \
+  X(data_service_registration)
 FAMILY(dataset, DATASET_OPS, DATASET_KERNELS, NO_RULES)
 
 // Functions (section 10): arguments and return values, calls, branches and loops of calls.

@@ -391,7 +391,7 @@ static leat_status_t make_map(leat_kernel_context_t* c, int captured_count, int6
   const leat_dataset_function_t* function = leat_kernel_state(c);
   leat_element_spec_t* spec;
   LEAT_RETURN_IF_ERROR(leat_element_spec_of_rows(function->spec, &spec));
-  leat_status_t status = leat_parallel_map_create(c, spec, captured_count, calls, out_map);
+  leat_status_t status = leat_parallel_map_create(c, NULL, spec, captured_count, calls, out_map);
   leat_element_spec_release(spec);
   return status;
 }

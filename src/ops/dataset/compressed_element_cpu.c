@@ -47,7 +47,8 @@ static leat_string_view_t message_of(const compressed_t* compressed) {
   return leat_string_view_make(compressed->message, compressed->size);
 }
 
-static leat_status_t compressed_create(leat_string_view_t message, leat_variant_t* out_variant) {
+leat_status_t leat_compressed_element_create(leat_string_view_t message,
+                                             leat_variant_t* out_variant) {
   compressed_t* compressed;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate(
       leat_allocator_system(), sizeof *compressed + message.size, (void**)&compressed));
@@ -72,7 +73,7 @@ static leat_status_t compressed_encode(void* self, char** out_metadata, size_t* 
 // What the message says is checked when it is uncompressed.
 static leat_status_t compressed_decode(leat_string_view_t metadata, struct leat_tensor_s* tensors,
                                        size_t count, leat_variant_t* out_variant) {
-  if (count == 0) return compressed_create(metadata, out_variant);
+  if (count == 0) return leat_compressed_element_create(metadata, out_variant);
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Tensor decode failed: a compressed element has %zu tensors, must have "
                           "none",
@@ -153,7 +154,7 @@ static leat_status_t compress(leat_kernel_context_t* c, compression_t* z,
   element.data = leat_string_builder_view(&z->block);
   LEAT_RETURN_IF_ERROR(
       leat_message_encode(&leat_pb_compressed_element_descriptor, &element, &z->message));
-  return compressed_create(leat_string_builder_view(&z->message), out_variant);
+  return leat_compressed_element_create(leat_string_builder_view(&z->message), out_variant);
 }
 
 static leat_status_t compress__cpu(leat_kernel_context_t* c) {

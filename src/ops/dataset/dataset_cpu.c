@@ -376,12 +376,13 @@ leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state) {
 
 // The captured tensors are the kernel's inputs after the dataset, and become the arguments of the
 // function after the elements.
-leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
-                                          leat_element_spec_t* spec, int captured_count,
-                                          leat_dataset_t** out_dataset) {
+leat_status_t leat_dataset_create_calling_over(leat_kernel_context_t* c,
+                                               const leat_dataset_kind_t* kind,
+                                               leat_dataset_t* input, leat_element_spec_t* spec,
+                                               int captured_count, leat_dataset_t** out_dataset) {
   leat_dataset_function_t* function = leat_kernel_state(c);
-  leat_dataset_t *input = NULL, *dataset;
-  LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
+  leat_dataset_t* dataset;
+  if (!input) LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   if (!spec) spec = input->spec;
   LEAT_RETURN_IF_ERROR(leat_dataset_create_over(kind, leat_element_spec_retain(spec), input,
                                                 captured_count, &dataset));
@@ -393,6 +394,12 @@ leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_d
   }
   *out_dataset = dataset;
   return leat_ok_status();
+}
+
+leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
+                                          leat_element_spec_t* spec, int captured_count,
+                                          leat_dataset_t** out_dataset) {
+  return leat_dataset_create_calling_over(c, kind, NULL, spec, captured_count, out_dataset);
 }
 
 static leat_status_t check_scalar(const leat_kernel_context_t* c, int index, const char* name) {

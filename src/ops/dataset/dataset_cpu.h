@@ -222,8 +222,16 @@ typedef struct leat_dataset_fold_s {
 } leat_dataset_fold_t;
 LEAT_MUST_USE leat_status_t leat_dataset_fold_create(leat_kernel_creation_t* c, void* state);
 
-// Makes a dataset over input 0 that calls the kernel state's function. The node's other_arguments
-// (inputs 1 to |captured_count|) become its tensors. |spec| is retained; NULL: the input's spec.
+// Makes a dataset over |input|; NULL: the dataset at input 0 of the kernel. It calls the kernel
+// state's function. The node's other_arguments (inputs 1 to |captured_count|) become its tensors.
+// |spec| is retained; NULL: the input's spec.
+LEAT_MUST_USE leat_status_t leat_dataset_create_calling_over(leat_kernel_context_t* c,
+                                                             const leat_dataset_kind_t* kind,
+                                                             leat_dataset_t* input,
+                                                             leat_element_spec_t* spec,
+                                                             int captured_count,
+                                                             leat_dataset_t** out_dataset);
+// The same over the dataset at input 0.
 LEAT_MUST_USE leat_status_t leat_dataset_create_calling(leat_kernel_context_t* c,
                                                         const leat_dataset_kind_t* kind,
                                                         leat_element_spec_t* spec,
@@ -331,10 +339,11 @@ LEAT_MUST_USE leat_status_t leat_dataset_add_options(leat_dataset_t* dataset,
                                                      leat_string_view_t options);
 
 // parallel_map_dataset_cpu.c. Makes the dataset of what the kernel's function returns for each
-// element of the dataset at input 0, with up to |calls| calls at once; LEAT_DATASET_AUTOTUNE is
-// allowed. INVALID_ARGUMENT for other numbers below 1. |spec| is retained, as by
-// leat_dataset_create_calling.
+// element of |input|, with up to |calls| calls at once; LEAT_DATASET_AUTOTUNE is allowed.
+// INVALID_ARGUMENT for other numbers below 1. |input| and |spec| are as those of
+// leat_dataset_create_calling_over.
 LEAT_MUST_USE leat_status_t leat_parallel_map_create(leat_kernel_context_t* c,
+                                                     leat_dataset_t* input,
                                                      leat_element_spec_t* spec, int captured_count,
                                                      int64_t calls, leat_dataset_t** out_dataset);
 

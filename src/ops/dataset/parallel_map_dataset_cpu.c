@@ -129,12 +129,13 @@ static const leat_dataset_kind_t kParallelFilter = {
 // ---- Kernels ------------------------------------------------------------------------------------
 
 static leat_status_t create(leat_kernel_context_t* c, const leat_dataset_kind_t* kind,
-                            leat_element_spec_t* spec, int captured_count, int64_t calls,
-                            leat_dataset_t** out_dataset) {
+                            leat_dataset_t* input, leat_element_spec_t* spec, int captured_count,
+                            int64_t calls, leat_dataset_t** out_dataset) {
   const leat_dataset_function_t* function = leat_kernel_state(c);
   if (calls == LEAT_DATASET_AUTOTUNE) calls = leat_cpu_count();
   if (calls <= 0) return leat_kernel_invalid(c, "num_parallel_calls must be greater than zero.");
-  LEAT_RETURN_IF_ERROR(leat_dataset_create_calling(c, kind, spec, captured_count, out_dataset));
+  LEAT_RETURN_IF_ERROR(
+      leat_dataset_create_calling_over(c, kind, input, spec, captured_count, out_dataset));
   parallel_map_t* map = (parallel_map_t*)*out_dataset;
   map->calls = calls;
   map->preserves_cardinality = function->preserves_cardinality;
@@ -142,10 +143,10 @@ static leat_status_t create(leat_kernel_context_t* c, const leat_dataset_kind_t*
   return leat_ok_status();
 }
 
-leat_status_t leat_parallel_map_create(leat_kernel_context_t* c, leat_element_spec_t* spec,
-                                       int captured_count, int64_t calls,
+leat_status_t leat_parallel_map_create(leat_kernel_context_t* c, leat_dataset_t* input,
+                                       leat_element_spec_t* spec, int captured_count, int64_t calls,
                                        leat_dataset_t** out_dataset) {
-  return create(c, &kParallelMap, spec, captured_count, calls, out_dataset);
+  return create(c, &kParallelMap, input, spec, captured_count, calls, out_dataset);
 }
 
 // The number of calls is the last input.
@@ -155,7 +156,7 @@ static leat_status_t make(leat_kernel_context_t* c, const leat_dataset_kind_t* k
   int64_t calls;
   leat_dataset_t* dataset;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, last, "num_parallel_calls", &calls));
-  LEAT_RETURN_IF_ERROR(create(c, kind, spec, last - 1, calls, &dataset));
+  LEAT_RETURN_IF_ERROR(create(c, kind, NULL, spec, last - 1, calls, &dataset));
   return leat_dataset_set_output(c, dataset);
 }
 
