@@ -18,7 +18,7 @@ if(TARGET leat_tool)
   install(TARGETS leat_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# For pkg-config: leat, and tensorflow for bindings that look for it (the Rust crate does). Both find
+# For pkg-config: leat, and tensorflow for bindings that ask for it (the Rust crate does). Both find
 # what they name from their own place, so that an installed tree may be moved.
 file(RELATIVE_PATH LEAT_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(LEAT_TENSORFLOW_VERSION 2.21.0)  # as TF_Version says

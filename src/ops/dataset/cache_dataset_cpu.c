@@ -157,8 +157,9 @@ static const leat_dataset_kind_t kCache = {.name = "Cache",
 static leat_status_t find_cache(leat_kernel_context_t* c, memory_cache_t** out_cache) {
   *out_cache = NULL;
   if (leat_kernel_input_count(c) > 2) {
-    LEAT_RETURN_IF_ERROR(
-        leat_dataset_find_shared(c, 2, &kMemoryCache, (leat_resource_t**)out_cache));
+    LEAT_RETURN_IF_ERROR(leat_dataset_find_shared(c, 2, &kMemoryCache,
+                                                  "N10tensorflow4data18MemoryCacheManagerE",
+                                                  (leat_resource_t**)out_cache));
   }
   return *out_cache ? leat_ok_status() : memory_cache_create(out_cache);
 }

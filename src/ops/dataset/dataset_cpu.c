@@ -312,16 +312,19 @@ leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index) {
 }
 
 leat_status_t leat_dataset_find_shared(const leat_kernel_context_t* c, int index,
-                                       const leat_resource_kind_t* kind,
+                                       const leat_resource_kind_t* kind, const char* foreign_type,
                                        leat_resource_t** out_resource) {
   const leat_tensor_t* tensor = leat_kernel_input(c, index);
   const leat_resource_handle_t* handle =
       tensor->shape.element_count == 1 ? *leat_tensor_data(tensor, leat_resource_handle_t*) : NULL;
   *out_resource = NULL;
   if (!handle && tensor->shape.element_count == 1) return leat_ok_status();
-  if (!handle || handle->owned) return leat_handle_find(c, index, kind, out_resource);
-  leat_status_t status = leat_resource_manager_find(c->services->resources, handle->container,
-                                                    handle->name, kind, out_resource);
+  // A handle that was empty when it was written has no type.
+  if (handle && (handle->type_name.size == 0 ||
+                 leat_string_view_equals(handle->type_name, foreign_type))) {
+    return leat_ok_status();
+  }
+  leat_status_t status = leat_handle_find(c, index, kind, out_resource);
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
   return leat_ok_status();

@@ -73,6 +73,7 @@ leat_status_t leat_seed_generator_open(leat_kernel_context_t* c, int seed_input,
   int64_t seed = 0, seed2 = 0;
   if (handle_input >= 0) {
     LEAT_RETURN_IF_ERROR(leat_dataset_find_shared(c, handle_input, &leat_seed_generator_kind,
+                                                  "N10tensorflow4data13SeedGeneratorE",
                                                   (leat_resource_t**)out_generator));
     if (*out_generator) return leat_ok_status();
   }
