@@ -189,8 +189,8 @@ LEAT_MUST_USE leat_status_t leat_dataset_keep_inputs(leat_kernel_context_t* c, i
 LEAT_MUST_USE leat_status_t leat_dataset_set_deleter(leat_kernel_context_t* c, int index);
 
 // Finds the resource of the handle at input |index|, for a dataset that makes one of its own where
-// there is none: NULL for a handle that a Dummy op gives, and for one that names nothing here, since
-// another process wrote the graph. |foreign_type| is the type of such handles in TensorFlow's.
+// there is none: NULL for a handle that a Dummy op gives, and for one that names nothing here,
+// since another process wrote the graph. |foreign_type| is the type of such handles in TensorFlow.
 LEAT_MUST_USE leat_status_t leat_dataset_find_shared(const leat_kernel_context_t* c, int index,
                                                      const leat_resource_kind_t* kind,
                                                      const char* foreign_type,
