@@ -36,7 +36,6 @@ static void carry_done(void* data, leat_status_t status, leat_string_view_t deta
   carried_call_t call = *(carried_call_t*)data;
   leat_string_view_t view = LEAT_SV("");
   char* copy = NULL;
-  (void)details;
   leat_allocator_free(leat_allocator_system(), data);
   if (!status) status = leat_rpc_bytes_join(answer, leat_allocator_system(), &view, &copy);
   call.done(call.data, status, view);

@@ -22,9 +22,6 @@
 static leat_status_t serve_get_version(void* server, leat_data_call_t* call, const void* message,
                                        void* out_answer) {
   leat_pb_get_version_response_t* answer = out_answer;
-  (void)server;
-  (void)call;
-  (void)message;
   answer->version = PROTOCOL_VERSION;
   return leat_ok_status();
 }
@@ -90,7 +87,6 @@ static leat_status_t serve_get_metadata(void* server, leat_data_call_t* call, co
   const leat_pb_get_data_service_metadata_request_t* request = message;
   leat_pb_get_data_service_metadata_response_t* answer = out_answer;
   leat_data_dataset_t* dataset;
-  (void)call;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status =
       leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);
@@ -103,7 +99,6 @@ static leat_status_t serve_get_config(void* server, leat_data_call_t* call, cons
                                       void* out_answer) {
   const leat_dispatcher_t* dispatcher = server;
   leat_pb_get_data_service_config_response_t* answer = out_answer;
-  (void)message;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&call->arena, 1, &answer->config));
   answer->config->deployment_mode = dispatcher->options.deployment_mode;
   return leat_ok_status();
@@ -114,7 +109,6 @@ static leat_status_t serve_get_job(void* server, leat_data_call_t* call, const v
   leat_dispatcher_t* dispatcher = server;
   leat_pb_get_or_create_job_response_t* answer = out_answer;
   leat_data_job_t* job;
-  (void)call;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status = leat_dispatcher_find_or_add_job(&dispatcher->state, message, &job);
   if (!status) answer->job_id = job->id;
@@ -235,8 +229,6 @@ static leat_status_t serve_release_client(void* server, leat_data_call_t* call,
   leat_dispatcher_t* dispatcher = server;
   const leat_pb_release_iteration_client_request_t* request = message;
   leat_data_client_t* client;
-  (void)call;
-  (void)answer;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status =
       leat_dispatcher_find_client(&dispatcher->state, request->iteration_client_id, &client);
@@ -308,7 +300,6 @@ static leat_status_t serve_get_workers(void* server, leat_data_call_t* call, con
                                        void* out_answer) {
   leat_dispatcher_t* dispatcher = server;
   leat_pb_get_workers_response_t* answer = out_answer;
-  (void)message;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status =
       LEAT_NEW(&call->arena, dispatcher->state.worker_count, &answer->workers.items);
@@ -327,7 +318,6 @@ static leat_status_t serve_disable_compression(void* server, leat_data_call_t* c
   const leat_pb_disable_compression_at_runtime_request_t* request = message;
   leat_pb_disable_compression_at_runtime_response_t* answer = out_answer;
   leat_data_dataset_t* dataset;
-  (void)call;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status =
       leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);
@@ -355,7 +345,6 @@ static leat_status_t serve_remove_task(void* server, leat_data_call_t* call, con
                                        void* out_answer) {
   leat_dispatcher_t* dispatcher = server;
   leat_pb_maybe_remove_task_response_t* answer = out_answer;
-  (void)call;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status = leat_dispatcher_vote_removal(dispatcher, message, &answer->removed);
   leat_mutex_unlock(&dispatcher->mutex);
@@ -364,10 +353,6 @@ static leat_status_t serve_remove_task(void* server, leat_data_call_t* call, con
 
 static leat_status_t refuse_snapshot(void* server, leat_data_call_t* call, const void* message,
                                      void* answer) {
-  (void)server;
-  (void)call;
-  (void)message;
-  (void)answer;
   return leat_make_status(LEAT_UNIMPLEMENTED,
                           "Snapshots that the workers of a data service write together "
                           "(DistributedSave) are not there");

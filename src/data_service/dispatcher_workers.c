@@ -169,8 +169,6 @@ leat_status_t leat_dispatcher_serve_worker_update(void* server, leat_data_call_t
   const leat_pb_worker_update_request_t* request = message;
   leat_status_t status = leat_ok_status();
   leat_data_task_t* task;
-  (void)call;
-  (void)answer;
   leat_mutex_lock(&dispatcher->mutex);
   for (size_t i = 0; i < request->updates.count && !status; ++i) {
     const leat_pb_task_progress_t* update = &request->updates.items[i];
@@ -187,7 +185,6 @@ leat_status_t leat_dispatcher_serve_get_dataset_def(void* server, leat_data_call
   const leat_pb_get_dataset_def_request_t* request = message;
   leat_pb_get_dataset_def_response_t* answer = out_answer;
   leat_data_dataset_t* dataset;
-  (void)call;
   leat_mutex_lock(&dispatcher->mutex);
   leat_status_t status =
       leat_dispatcher_find_dataset(&dispatcher->state, request->dataset_id, &dataset);

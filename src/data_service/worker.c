@@ -440,8 +440,6 @@ static leat_status_t serve_get_element(void* server, leat_data_call_t* call, con
 static leat_status_t serve_process_task(void* server, leat_data_call_t* call, const void* message,
                                         void* answer) {
   const leat_pb_process_task_request_t* request = message;
-  (void)call;
-  (void)answer;
   if (request->task) return add_task(server, request->task);
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Making a task failed: the request has no task");
 }
@@ -451,7 +449,6 @@ static leat_status_t serve_get_worker_tasks(void* server, leat_data_call_t* call
   leat_data_worker_t* worker = server;
   leat_pb_get_worker_tasks_response_t* answer = out_answer;
   size_t count = 0;
-  (void)message;
   leat_mutex_lock(&worker->mutex);
   for (const leat_worker_task_t* t = worker->tasks; t; t = t->next) ++count;
   leat_status_t status = LEAT_NEW(&call->arena, count, &answer->tasks.items);
@@ -468,10 +465,6 @@ static leat_status_t serve_get_worker_tasks(void* server, leat_data_call_t* call
 // There are none: such snapshots are not written here.
 static leat_status_t serve_get_snapshot_progresses(void* server, leat_data_call_t* call,
                                                    const void* message, void* answer) {
-  (void)server;
-  (void)call;
-  (void)message;
-  (void)answer;
   return leat_ok_status();
 }
 

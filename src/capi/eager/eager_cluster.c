@@ -273,6 +273,7 @@ static leat_status_t wrap_outputs(leat_remote_tensor_t** outputs, leat_shape_t* 
                                   TFE_TensorHandle** retvals) {
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < count; ++i) {
+    retvals[i] = NULL;
     status = leat_status_join(status, wrap_remote(outputs[i], &shapes[i], &retvals[i]));
   }
   for (int i = 0; status && i < count; ++i) {

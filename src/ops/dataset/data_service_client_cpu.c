@@ -99,8 +99,8 @@ static void collect(leat_service_client_t* client, leat_service_work_t* work) {
   if (work->beats) client->beats_ns = LEAT_DEADLINE_NEVER;
   leat_service_fetches_collect(client, now_ns, work);
   const int64_t rings_ns = next_ring_ns(client);
-  if (rings_ns != LEAT_DEADLINE_NEVER)
-    leat_service_client_fail(client, leat_alarm_set(&client->alarm, rings_ns));
+  if (rings_ns == LEAT_DEADLINE_NEVER) return;
+  leat_service_client_fail(client, leat_alarm_set(&client->alarm, rings_ns));
 }
 
 // Makes a call, which is tried again until |gives_up_ns|. |done| gives up the reference.
@@ -121,7 +121,6 @@ static void begin(leat_service_client_t* client);
 static void beat(leat_service_client_t* client);
 
 static void released(void* data, leat_status_t status, leat_string_view_t answer) {
-  (void)data, (void)answer;
   if (status) leat_log(LEAT_LOG_INFO, "%s", leat_status_message(status));
   leat_status_free(status);
 }

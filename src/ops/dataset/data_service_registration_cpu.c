@@ -173,7 +173,6 @@ static void register__cpu(leat_kernel_context_t* c, leat_kernel_done_fn_t done) 
 // ---- Saving -------------------------------------------------------------------------------------
 
 static void on_saved(void* data, leat_status_t status, leat_string_view_t answer) {
-  (void)answer;
   leat_service_asking_finish(data, status);
 }
 

@@ -163,7 +163,6 @@ typedef struct told_s {
 
 static bool is_before(const void* context, const void* a, const void* b) {
   const told_t *left = a, *right = b;
-  (void)context;
   return left->id != right->id ? left->id < right->id : left->index < right->index;
 }
 
