@@ -4,6 +4,7 @@
 // Running out of memory is noted in the message and asked for once, at the end.
 #include "cluster.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,4 +91,35 @@ void cluster_take_security(const char* name, const char* value) {
 bool cluster_is_secure(void) {
   const char* path = getenv("LEAT_CERTIFICATE");
   return path && *path;
+}
+
+bool cluster_is_loopback(const char* address) {
+  static const char* const kHosts[] = {"localhost", "[::1]"};
+  for (size_t i = 0; i < sizeof kHosts / sizeof *kHosts; ++i) {
+    const size_t size = strlen(kHosts[i]);
+    if (!strncmp(address, kHosts[i], size) && (!address[size] || address[size] == ':')) return true;
+  }
+  return !strncmp(address, "127.", 4);
+}
+
+// ---- The end of a server ------------------------------------------------------------------------
+
+static void fill_signals(sigset_t* out_signals) {
+  sigemptyset(out_signals);
+  sigaddset(out_signals, SIGINT);
+  sigaddset(out_signals, SIGTERM);
+}
+
+void cluster_hold_signals(void) {
+  sigset_t signals;
+  fill_signals(&signals);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+void cluster_wait_for_end(void) {
+  sigset_t signals;
+  int number;
+  fill_signals(&signals);
+  while (sigwait(&signals, &number) != 0) {
+  }
 }

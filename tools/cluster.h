@@ -52,10 +52,20 @@ void cluster_place_free(cluster_place_t* place);
 void cluster_take_security(const char* name, const char* value);
 // Whether this process has a certificate to show.
 bool cluster_is_secure(void);
+// Whether |address|, "host" or "host:port", leads to this machine alone.
+bool cluster_is_loopback(const char* address);
 // What the help of such a command says of them.
 #define CLUSTER_SECURITY_HELP \
   "  --certificate FILE   this task's certificate, PEM (LEAT_CERTIFICATE)\n" \
   "  --key FILE           its private key (LEAT_KEY)\n" \
   "  --authority FILE     the certificates of the cluster's authority (LEAT_AUTHORITY)\n"
+
+// ---- The end of a server ------------------------------------------------------------------------
+
+// Keeps SIGINT and SIGTERM from ending the process, for cluster_wait_for_end. Before any thread is
+// started, since threads take this over.
+void cluster_hold_signals(void);
+// Waits until one of them has come.
+void cluster_wait_for_end(void);
 
 #endif  // LEAT_TOOLS_CLUSTER_H_

@@ -4,8 +4,6 @@
 // or of JSON for machines. Whoever reaches a worker may have it run graphs, so a process that other
 // machines can reach is refused without certificates, unless --allow-insecure asks for it.
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,31 +169,21 @@ static int read_arguments(int argc, char** argv, service_arguments_t* a, service
   return check_role(a);
 }
 
-static bool is_loopback(const char* host) {
-  return !host || !strcmp(host, "localhost") || !strncmp(host, "127.", 4) ||
-         !strcmp(host, "[::1]");
-}
-
 static int serve(const service_arguments_t* a, service_log_t* log) {
-  sigset_t signals;
-  int signal_number;
-  if (!a->allows_insecure && !cluster_is_secure() && !is_loopback(a->options.host)) {
+  const char* host = a->options.host;
+  if (host && !a->allows_insecure && !cluster_is_secure() && !cluster_is_loopback(host)) {
     return complain("data-service: the host is %s, must be this machine (localhost), for whoever "
                     "reaches a worker may run graphs on it: --certificate, --key and --authority "
                     "serve those alone whom the authority knows; --allow-insecure serves all",
-                    a->options.host);
+                    host);
   }
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  cluster_hold_signals();
   TF_Status* status = TF_NewStatus();
   leat_data_service_t* service = leat_data_service_start(&a->options, status);
   const int code = service ? EXIT_OK : complain_status("data-service", status);
   if (service) {
     say(log, "serving", leat_data_service_address(service));
-    while (sigwait(&signals, &signal_number) != 0) {
-    }
+    cluster_wait_for_end();
     leat_data_service_delete(service);
     say(log, "stopped", NULL);
   }

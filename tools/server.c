@@ -10,8 +10,6 @@
 // Each becomes a ServerDef, the message that TF_NewServer reads; it is encoded here by hand,
 // since the tools see the public headers alone.
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,22 +212,9 @@ static int start_status(const server_options_t* options, TF_Server* server,
 static void board_status_stop(board_status_page_t* page) { (void)page; }
 #endif
 
-// Waits for the signals that end a server. They are blocked in all threads, so that they come here.
-static void wait_for_signal(const sigset_t* signals) {
-  int signal_number;
-  while (sigwait(signals, &signal_number) != 0) {
-  }
-}
-
-static bool is_loopback(const char* target) {
-  const char* address = target + strlen("grpc://");
-  return !strncmp(address, "localhost:", 10) || !strncmp(address, "127.", 4) ||
-         !strncmp(address, "[::1]:", 6);
-}
-
 // Serves from the start of the server to a signal.
 static int serve_until_signal(const server_options_t* options, TF_Server* server,
-                              const sigset_t* signals, server_log_t* log, TF_Status* status) {
+                              server_log_t* log, TF_Status* status) {
   board_status_page_t* page = NULL;
   char* url = NULL;
   leat_server_observe(server, server_log_print, log);
@@ -238,7 +223,7 @@ static int serve_until_signal(const server_options_t* options, TF_Server* server
   const int code = start_status(options, server, &page, &url);
   if (code == EXIT_OK) {
     server_log_say(log, "serving", TF_ServerTarget(server), url);
-    wait_for_signal(signals);
+    cluster_wait_for_end();
   }
   board_status_stop(page);
   TF_ServerStop(server, status);
@@ -248,23 +233,19 @@ static int serve_until_signal(const server_options_t* options, TF_Server* server
 }
 
 static int serve(const server_options_t* options, const message_t* def) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  cluster_hold_signals();
   server_log_t log = {options->job, options->task, options->as_json};
   TF_Status* status = TF_NewStatus();
   TF_Server* server = TF_NewServer(def->data, def->size, status);
   int code = EXIT_OK;
   if (server && !options->allows_insecure && !cluster_is_secure() &&
-      !is_loopback(TF_ServerTarget(server))) {
+      !cluster_is_loopback(TF_ServerTarget(server) + strlen("grpc://"))) {
     code = complain("server: the task's address is %s, must be of this machine (localhost), for "
                     "whoever reaches it may run graphs on it: --certificate, --key and --authority "
                     "serve those alone whom the authority knows; --allow-insecure serves all",
                     TF_ServerTarget(server));
   } else if (server) {
-    code = serve_until_signal(options, server, &signals, &log, status);
+    code = serve_until_signal(options, server, &log, status);
   } else {
     code = complain_status("server", status);
   }

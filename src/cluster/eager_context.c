@@ -19,6 +19,7 @@
 #include "cluster/collective_wire.h"
 #include "cluster/worker_session.h"
 #include "graph/function/graph_functions.h"
+#include "kernel/tuple.h"
 #include "master/function_runtime.h"
 
 // What an op gave. The client lets go of one output after the other.
@@ -324,10 +325,6 @@ size_t leat_eager_contexts_count(leat_task_t* task) {
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-static void release_tensors(leat_tensor_t* tensors, int count) {
-  for (int i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
-}
-
 leat_status_t leat_eager_context_keep(leat_eager_context_t* context, int64_t op_id,
                                       leat_tensor_t* tensors, int count) {
   void* memory = NULL;
@@ -335,7 +332,7 @@ leat_status_t leat_eager_context_keep(leat_eager_context_t* context, int64_t op_
   leat_status_t status = leat_allocator_allocate(
       leat_allocator_system(), sizeof(outputs_t) + (size_t)count * sizeof(leat_tensor_t), &memory);
   if (status) {
-    release_tensors(tensors, count);
+    leat_tensors_release(tensors, count);
     return status;
   }
   outputs_t* outputs = memory;

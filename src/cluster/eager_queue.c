@@ -19,6 +19,7 @@
 #include "graph/op/attr_proto.h"
 #include "graph/storage.h"
 #include "kernel/rendezvous.h"
+#include "kernel/tuple.h"
 
 // Tensors that the answer borrows from.
 typedef struct answered_s {
@@ -43,10 +44,6 @@ typedef struct operation_s {
   leat_eager_request_t request;
   leat_tensor_t* inputs;  // [request.input_count]
 } operation_t;
-
-static void release_tensors(leat_tensor_t* tensors, int count) {
-  for (int i = 0; i < count; ++i) leat_tensor_release(&tensors[i]);
-}
 
 // ---- Reading an op ------------------------------------------------------------------------------
 
@@ -150,7 +147,7 @@ static leat_status_t answer_tensors(queue_t* queue, leat_tensor_t* outputs, int 
   answered_t* answered = NULL;
   leat_status_t status = LEAT_NEW(arena, 1, &answered);
   if (status) {
-    release_tensors(outputs, count);
+    leat_tensors_release(outputs, count);
     return status;
   }
   *answered = (answered_t){queue->answered, outputs, count};
@@ -187,7 +184,7 @@ static leat_status_t answer(const operation_t* operation, leat_tensor_t* outputs
   queue_t* queue = operation->queue;
   for (int i = 0; i < count; ++i) {
     if (outputs[i].dtype) continue;
-    release_tensors(outputs, count);
+    leat_tensors_release(outputs, count);
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Executing '%.*s' failed: output %d is dead, must have a value",
                             LEAT_SV_ARG(operation->message->name), i);
@@ -197,7 +194,7 @@ static leat_status_t answer(const operation_t* operation, leat_tensor_t* outputs
   }
   leat_status_t status = tell_shapes(operation, outputs, count, response);
   if (status) {
-    release_tensors(outputs, count);
+    leat_tensors_release(outputs, count);
     return status;
   }
   return leat_eager_context_keep(queue->context, operation->message->id, outputs, count);
@@ -364,7 +361,7 @@ static leat_status_t run_operation(queue_t* queue, const leat_pb_operation_t* me
                                    leat_pb_queue_response_t* response) {
   operation_t operation = {.queue = queue, .message = message};
   leat_status_t status = execute(&operation, response);
-  release_tensors(operation.inputs, operation.request.input_count);
+  leat_tensors_release(operation.inputs, operation.request.input_count);
   leat_graph_storage_release(operation.storage);
   return status;
 }
@@ -378,7 +375,7 @@ static leat_status_t keep_tensors(queue_t* queue, const leat_pb_send_tensor_op_t
   for (size_t i = 0; i < count; ++i) {
     leat_status_t status = read_tensor(queue, &message->tensors.items[i], &tensors[i]);
     if (!status) continue;
-    release_tensors(tensors, (int)i);
+    leat_tensors_release(tensors, (int)i);
     return status;
   }
   return leat_eager_context_keep(queue->context, message->op_id, tensors, (int)count);
@@ -442,6 +439,6 @@ void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call
   }
   status = leat_service_encode(status, &leat_pb_enqueue_response_descriptor, &response, &piece,
                                &bytes);
-  for (answered_t* a = queue.answered; a; a = a->next) release_tensors(a->tensors, a->count);
+  for (answered_t* a = queue.answered; a; a = a->next) leat_tensors_release(a->tensors, a->count);
   leat_service_answer_bytes(call, status, bytes);
 }

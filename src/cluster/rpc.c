@@ -236,6 +236,26 @@ leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options, in
   return status;
 }
 
+bool leat_rpc_is_loopback(leat_string_view_t address) {
+  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
+         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
+         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
+}
+
+leat_status_t leat_rpc_server_start_reachable(const leat_rpc_server_options_t* options,
+                                              int* out_port, leat_rpc_server_t** out_server) {
+  leat_rpc_server_options_t everywhere = *options;
+  const leat_string_view_t address = options->address;
+  const size_t colon = leat_string_view_find_last(address, ':');
+  char text[32];
+  if (colon < address.size && !leat_rpc_is_loopback(address)) {
+    snprintf(text, sizeof text, "[::]:%.*s", (int)(address.size - colon - 1),
+             address.data + colon + 1);
+    everywhere.address = leat_string_view_from(text);
+  }
+  return leat_rpc_server_start(&everywhere, out_port, out_server);
+}
+
 void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
                      leat_string_view_t details, leat_rpc_bytes_t bytes) {
   module()->answer(request, leat_status_code(status),

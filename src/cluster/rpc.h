@@ -100,6 +100,13 @@ typedef struct leat_rpc_server_options_s {
 // port, and for certificates that cannot be read.
 LEAT_MUST_USE leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options,
                                                   int* out_port, leat_rpc_server_t** out_server);
+// Whether |address| ("host:port") leads to this machine alone.
+bool leat_rpc_is_loopback(leat_string_view_t address);
+// leat_rpc_server_start for a process that the others reach at |options->address|: where that leads
+// to this machine alone, it listens for this machine alone, else on the port of all of its
+// addresses, since the name may be one of many.
+LEAT_MUST_USE leat_status_t leat_rpc_server_start_reachable(
+    const leat_rpc_server_options_t* options, int* out_port, leat_rpc_server_t** out_server);
 // Answers |request|, which is gone then. |status| is taken over; where it is a failure, |bytes| are
 // not sent. |details| is the trailer grpc-status-details-bin of a failure, or empty. May be called
 // on a thread other than the handler's. That the client is gone is no error.

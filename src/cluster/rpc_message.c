@@ -32,3 +32,15 @@ leat_status_t leat_rpc_decode_message(leat_rpc_bytes_t bytes, leat_arena_t* aren
   LEAT_RETURN_IF_ERROR(status);
   return leat_message_decode(descriptor, kept, arena, NULL, out_message);
 }
+
+leat_status_t leat_rpc_decode_request(leat_string_view_t bytes, leat_arena_t* arena,
+                                      const leat_message_descriptor_t* descriptor,
+                                      void** out_message) {
+  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, 1, descriptor->size_bytes, out_message));
+  leat_status_t status = leat_message_decode(descriptor, bytes, arena, NULL, *out_message);
+  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
+  leat_status_t unparsed = leat_make_status(LEAT_INTERNAL, "Unable to parse request: %s",
+                                            leat_status_message(status));
+  leat_status_free(status);
+  return unparsed;
+}

@@ -1,5 +1,5 @@
 // Calls whose requests and answers are messages: what the proxies of this room send and receive
-// (remote_task.c, client_session.c).
+// (remote_task.c, client_session.c), and what services are asked.
 #ifndef LEAT_CLUSTER_RPC_MESSAGE_H_
 #define LEAT_CLUSTER_RPC_MESSAGE_H_
 
@@ -17,5 +17,11 @@ void leat_rpc_call_message(leat_rpc_channel_t* channel, const leat_rpc_call_opti
 LEAT_MUST_USE leat_status_t leat_rpc_decode_message(leat_rpc_bytes_t bytes, leat_arena_t* arena,
                                                     const leat_message_descriptor_t* descriptor,
                                                     void* out_message);
+
+// Decodes the bytes of a request into a new struct of |descriptor|, in |arena|, which borrows from
+// |bytes|. INTERNAL for what is no such message, as a gRPC server answers.
+LEAT_MUST_USE leat_status_t leat_rpc_decode_request(leat_string_view_t bytes, leat_arena_t* arena,
+                                                    const leat_message_descriptor_t* descriptor,
+                                                    void** out_message);
 
 #endif  // LEAT_CLUSTER_RPC_MESSAGE_H_

@@ -96,13 +96,6 @@ static leat_string_view_t own_address(const leat_server_t* server) {
   return server->task->spec.tasks[server->task->number].address;
 }
 
-// Whether the address leads to this machine alone.
-static bool is_loopback(leat_string_view_t address) {
-  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
-         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
-         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
-}
-
 // Reads the certificates and opens the plane of values, where the protocol asks for one. UCX
 // encrypts nothing, so that a cluster with certificates would be open to anybody on its way.
 static leat_status_t open_ways(leat_server_t* server, leat_string_view_t protocol) {
@@ -115,7 +108,8 @@ static leat_status_t open_ways(leat_server_t* server, leat_string_view_t protoco
                             "Making a server failed: protocol is 'grpc+ucx', must be grpc where "
                             "there are certificates: values by UCX would not be encrypted");
   }
-  leat_status_t status = leat_task_open_plane(server->task, is_loopback(own_address(server)));
+  leat_status_t status =
+      leat_task_open_plane(server->task, leat_rpc_is_loopback(own_address(server)));
   if (!status) return status;
   leat_status_t failed = leat_make_status(leat_status_code(status),
                                           "Making a server with the protocol grpc+ucx failed: %s",
@@ -161,22 +155,15 @@ void leat_server_print_metrics(leat_server_t* server, leat_string_builder_t* out
 
 leat_task_t* leat_server_task(leat_server_t* server) { return server->task; }
 
-// Listens on the port of the task's address: where that leads to this machine alone, for this
-// machine alone, else on all of its addresses, since the name may be one of many.
 static leat_status_t listen(leat_server_t* server) {
   const leat_string_view_t address = own_address(server);
   const size_t colon = leat_string_view_find_last(address, ':');
-  char text[32];
   int port;
-  snprintf(text, sizeof text, "[::]:%.*s", (int)(address.size - colon - 1),
-           address.data + colon + 1);
-  const leat_rpc_server_options_t options = {.address = is_loopback(address)
-                                                            ? address
-                                                            : leat_string_view_from(text),
+  const leat_rpc_server_options_t options = {.address = address,
                                              .security = server->task->security,
                                              .handler = leat_service_handle,
                                              .data = server->task};
-  LEAT_RETURN_IF_ERROR(leat_rpc_server_start(&options, &port, &server->listener));
+  LEAT_RETURN_IF_ERROR(leat_rpc_server_start_reachable(&options, &port, &server->listener));
   // The address may have left the port to the system.
   snprintf(server->target, sizeof server->target, "grpc://%.*s:%d", (int)colon, address.data, port);
   return leat_ok_status();

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "cluster/rpc_message.h"
 #include "formats/generated/worker_service.h"
-#include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 
 static void end_call(leat_service_call_t* call) {
@@ -106,17 +106,9 @@ static leat_status_t decode(const leat_service_method_t* method, leat_service_ca
   leat_string_view_t bytes;
   *out_message = NULL;
   if (!method->descriptor) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(&call->arena, 1, method->descriptor->size_bytes,
-                                                 out_message));
   LEAT_RETURN_IF_ERROR(
       leat_rpc_bytes_join(call->request->bytes, call->task->allocator, &bytes, &call->joined));
-  leat_status_t status =
-      leat_message_decode(method->descriptor, bytes, &call->arena, NULL, *out_message);
-  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
-  leat_status_t unparsed = leat_make_status(LEAT_INTERNAL, "Unable to parse request: %s",
-                                            leat_status_message(status));
-  leat_status_free(status);
-  return unparsed;
+  return leat_rpc_decode_request(bytes, &call->arena, method->descriptor, out_message);
 }
 
 void leat_service_handle(void* data, leat_rpc_request_t* request) {

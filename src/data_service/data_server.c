@@ -20,30 +20,20 @@ struct leat_data_server_s {
   char address[280];
 };
 
-// Whether the address leads to this machine alone.
-static bool is_loopback(leat_string_view_t address) {
-  return leat_string_view_starts_with(address, LEAT_SV("localhost:")) ||
-         leat_string_view_starts_with(address, LEAT_SV("127.")) ||
-         leat_string_view_starts_with(address, LEAT_SV("[::1]:"));
-}
-
 static leat_status_t listen(leat_data_server_t* server, leat_string_view_t address) {
   const size_t colon = leat_string_view_find_last(address, ':');
-  char everywhere[32];
   if (colon >= address.size || address.size > 256) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Starting a data service failed: the address is '%.*s', must be "
                             "HOST:PORT",
                             LEAT_SV_ARG(address));
   }
-  snprintf(everywhere, sizeof everywhere, "[::]:%.*s", (int)(address.size - colon - 1),
-           address.data + colon + 1);
-  const leat_rpc_server_options_t options = {
-      .address = is_loopback(address) ? address : leat_string_view_from(everywhere),
-      .security = server->security.rpc,
-      .handler = leat_data_endpoint_handle,
-      .data = &server->service};
-  LEAT_RETURN_IF_ERROR(leat_rpc_server_start(&options, &server->port, &server->listener));
+  const leat_rpc_server_options_t options = {.address = address,
+                                             .security = server->security.rpc,
+                                             .handler = leat_data_endpoint_handle,
+                                             .data = &server->service};
+  LEAT_RETURN_IF_ERROR(
+      leat_rpc_server_start_reachable(&options, &server->port, &server->listener));
   snprintf(server->address, sizeof server->address, "%.*s:%d", (int)colon, address.data,
            server->port);
   return leat_ok_status();

@@ -4,7 +4,7 @@
 // worker_methods.c.
 #include "data_service/method.h"
 
-#include "formats/wire/decode.h"
+#include "cluster/rpc_message.h"
 #include "formats/wire/encode.h"
 
 static const leat_data_method_t* find_method(const leat_data_endpoint_t* service,
@@ -16,30 +16,18 @@ static const leat_data_method_t* find_method(const leat_data_endpoint_t* service
   return method->name ? method : NULL;
 }
 
-static leat_status_t decode(const leat_data_method_t* method, leat_data_call_t* call,
-                            leat_string_view_t bytes, void** out_message) {
-  *out_message = NULL;
-  if (!method->request) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(
-      leat_arena_allocate_array(&call->arena, 1, method->request->size_bytes, out_message));
-  leat_status_t status =
-      leat_message_decode(method->request, bytes, &call->arena, NULL, *out_message);
-  if (leat_status_code(status) != LEAT_INVALID_ARGUMENT) return status;
-  leat_status_t unparsed = leat_make_status(LEAT_INTERNAL, "Unable to parse request: %s",
-                                            leat_status_message(status));
-  leat_status_free(status);
-  return unparsed;
-}
-
 static leat_status_t serve(const leat_data_endpoint_t* service, leat_data_call_t* call,
                            leat_string_view_t bytes) {
-  void *message, *answer = NULL;
+  void *message = NULL, *answer = NULL;
   const leat_data_method_t* method = find_method(service, call->request->method);
   if (!method) {
     return leat_make_status(LEAT_UNIMPLEMENTED, "Method '%.*s' is not served here",
                             LEAT_SV_ARG(call->request->method));
   }
-  LEAT_RETURN_IF_ERROR(decode(method, call, bytes, &message));
+  if (method->request) {
+    LEAT_RETURN_IF_ERROR(
+        leat_rpc_decode_request(bytes, &call->arena, method->request, &message));
+  }
   if (method->answer) {
     LEAT_RETURN_IF_ERROR(
         leat_arena_allocate_array(&call->arena, 1, method->answer->size_bytes, &answer));

@@ -9,28 +9,6 @@
 // attribute that Leat tells from the inputs (sum_of).
 #include "capi/eager_kit.h"
 
-// A function of one int32, |op| of its argument with itself.
-static TF_Function* self_binary(const char* name, const char* op) {
-  TF_Status* s = TF_NewStatus();
-  TF_Graph* graph = TF_NewGraph();
-  TF_Operation* x = kit_placeholder(graph, "x", TF_INT32);
-  const TF_Output input = kit_out(x, 0), output = kit_out(kit_binary(graph, op, "y", x, x), 0);
-  TF_Function* function = TF_GraphToFunction(graph, name, 0, -1, NULL, 1, &input, 1, &output, NULL,
-                                             NULL, NULL, s);
-  kit_ok(s);
-  TF_DeleteGraph(graph);
-  TF_DeleteStatus(s);
-  return function;
-}
-
-static void add_function(TFE_Context* context, TF_Function* function) {
-  TF_Status* s = TF_NewStatus();
-  TFE_ContextAddFunction(context, function, s);
-  kit_ok(s);
-  TF_DeleteFunction(function);
-  TF_DeleteStatus(s);
-}
-
 static void test_call_by_name(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = eager_open();
@@ -38,7 +16,7 @@ static void test_call_by_name(void** state) {
   assert_null(TFE_NewOp(context, "twice", s));
   kit_expect(s, TF_NOT_FOUND);
   assert_false(TFE_ContextHasFunction(context, "twice"));
-  add_function(context, self_binary("twice", "AddV2"));
+  eager_add_function(context, eager_self_binary("twice", "AddV2", TF_INT32));
   assert_true(TFE_ContextHasFunction(context, "twice"));
   TF_Buffer* traces = TF_NewBuffer();
   TFE_ContextGetGraphDebugInfo(context, "twice", traces, s);
@@ -67,15 +45,15 @@ static void test_removal(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = eager_open();
   TFE_TensorHandle* five = eager_handle(kit_int32(5));
-  TF_Function* twice = self_binary("f", "AddV2");
+  TF_Function* twice = eager_self_binary("f", "AddV2", TF_INT32);
   TF_Buffer* bytes = TF_NewBuffer();
   TF_FunctionToFunctionDef(twice, bytes, s);
-  add_function(context, twice);
+  eager_add_function(context, twice);
   TFE_ContextAddFunctionDef(context, bytes->data, bytes->length, s);  // the same once more
   kit_ok(s);
   TFE_ContextAddFunctionDef(context, "\xff", 1, s);
   kit_expect(s, TF_INVALID_ARGUMENT);
-  TF_Function* square = self_binary("f", "Mul");
+  TF_Function* square = eager_self_binary("f", "Mul", TF_INT32);
   TFE_ContextAddFunction(context, square, s);
   kit_expect(s, TF_INVALID_ARGUMENT);
   TFE_ContextRemoveFunction(context, "f", s);
@@ -88,7 +66,7 @@ static void test_removal(void** state) {
   kit_expect(s, TF_NOT_FOUND);
   TFE_ContextRemoveFunction(context, "f", s);
   kit_expect(s, TF_INVALID_ARGUMENT);
-  add_function(context, square);  // another one under the name
+  eager_add_function(context, square);  // another one under the name
   assert_int_equal(eager_int32(eager_result(eager_op(context, "f", five, NULL))), 25);
   TF_DeleteBuffer(bytes);
   TFE_DeleteTensorHandle(five);
@@ -99,7 +77,7 @@ static void test_removal(void** state) {
 static void test_reading(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = eager_open();
-  add_function(context, self_binary("twice", "AddV2"));
+  eager_add_function(context, eager_self_binary("twice", "AddV2", TF_INT32));
   TF_Function* read = TFE_ContextGetFunction(context, "twice", s);
   kit_ok(s);
   assert_string_equal(TF_FunctionName(read), "twice");
@@ -133,8 +111,8 @@ static void test_calls_through_attributes(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = eager_open();
   TFE_TensorHandle* five = eager_handle(kit_int32(5));
-  add_function(context, self_binary("twice", "AddV2"));
-  add_function(context, self_binary("square", "Mul"));
+  eager_add_function(context, eager_self_binary("twice", "AddV2", TF_INT32));
+  eager_add_function(context, eager_self_binary("square", "Mul", TF_INT32));
   TFE_Op* op = call_of(context, "PartitionedCall", five);
   TFE_OpSetAttrFunctionName(op, "f", "square", 6);
   assert_int_equal(eager_int32(eager_result(op)), 25);
@@ -197,7 +175,7 @@ static TF_Function* add_to_variable(void) {
 static void test_shared_variable(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = eager_open();
-  add_function(context, add_to_variable());
+  eager_add_function(context, add_to_variable());
   TFE_Op* op = TFE_NewOp(context, "VarHandleOp", s);
   TFE_OpSetAttrType(op, "dtype", TF_INT32);
   TFE_OpSetAttrShape(op, "shape", NULL, 0, s);

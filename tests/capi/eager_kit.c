@@ -76,3 +76,24 @@ float eager_float(TFE_TensorHandle* handle) {
   TF_DeleteTensor(tensor);
   return value;
 }
+
+TF_Function* eager_self_binary(const char* name, const char* op, TF_DataType type) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* graph = TF_NewGraph();
+  TF_Operation* x = kit_placeholder(graph, "x", type);
+  const TF_Output input = kit_out(x, 0), output = kit_out(kit_binary(graph, op, "y", x, x), 0);
+  TF_Function* function = TF_GraphToFunction(graph, name, 0, -1, NULL, 1, &input, 1, &output, NULL,
+                                             NULL, NULL, s);
+  kit_ok(s);
+  TF_DeleteGraph(graph);
+  TF_DeleteStatus(s);
+  return function;
+}
+
+void eager_add_function(TFE_Context* context, TF_Function* function) {
+  TF_Status* s = TF_NewStatus();
+  TFE_ContextAddFunction(context, function, s);
+  kit_ok(s);
+  TF_DeleteFunction(function);
+  TF_DeleteStatus(s);
+}

@@ -16,6 +16,9 @@ TFE_Op* eager_op(TFE_Context* context, const char* name, TFE_TensorHandle* a,
 TFE_TensorHandle* eager_result(TFE_Op* op);
 // Executes |op|, which is deleted, and expects |code|.
 void eager_expect(TFE_Op* op, TF_Code code);
+// A function of one |type|, |op| of its argument with itself.
+TF_Function* eager_self_binary(const char* name, const char* op, TF_DataType type);
+void eager_add_function(TFE_Context* context, TF_Function* function);  // which is deleted
 // The values of scalars, whose handles are deleted.
 int32_t eager_int32(TFE_TensorHandle* handle);
 float eager_float(TFE_TensorHandle* handle);

@@ -332,25 +332,6 @@ static void test_two_clients(void** state) {
 
 // ---- Functions ----------------------------------------------------------------------------------
 
-static TF_Function* self_binary(const char* name, const char* op) {
-  TF_Status* s = TF_NewStatus();
-  TF_Graph* graph = TF_NewGraph();
-  TF_Operation* x = kit_placeholder(graph, "x", TF_FLOAT);
-  const TF_Output input = kit_out(x, 0), output = kit_out(kit_binary(graph, op, "y", x, x), 0);
-  TF_Function* function = TF_GraphToFunction(graph, name, 0, -1, NULL, 1, &input, 1, &output, NULL,
-                                             NULL, NULL, s);
-  kit_ok(s);
-  TF_DeleteGraph(graph);
-  TF_DeleteStatus(s);
-  return function;
-}
-
-static void add_function(eager_scene_t* scene, TF_Function* function) {
-  TFE_ContextAddFunction(scene->context, function, scene->s);
-  kit_ok(scene->s);
-  TF_DeleteFunction(function);
-}
-
 static float call_on_ps(eager_scene_t* scene, const char* name, TFE_TensorHandle* x) {
   TFE_TensorHandle* y = eager_result(op_on(scene, CLUSTER_PS_CPU, name, x, NULL));
   expect_device(scene, y, CLUSTER_PS_CPU);
@@ -360,15 +341,15 @@ static float call_on_ps(eager_scene_t* scene, const char* name, TFE_TensorHandle
 // Functions that the context had before it joined, and those that it gets later.
 static void test_functions(void** state) {
   eager_scene_t* scene = *state;
-  add_function(scene, self_binary("twice", "AddV2"));
+  eager_add_function(scene->context, eager_self_binary("twice", "AddV2", TF_FLOAT));
   join(scene, 60);
-  add_function(scene, self_binary("square", "Mul"));
+  eager_add_function(scene->context, eager_self_binary("square", "Mul", TF_FLOAT));
   TFE_TensorHandle* x = eager_handle(kit_float(5));
   assert_true(call_on_ps(scene, "twice", x) == 10);
   assert_true(call_on_ps(scene, "square", x) == 25);
   TFE_ContextRemoveFunction(scene->context, "square", scene->s);
   kit_ok(scene->s);
-  add_function(scene, self_binary("square", "Sub"));
+  eager_add_function(scene->context, eager_self_binary("square", "Sub", TF_FLOAT));
   assert_true(call_on_ps(scene, "square", x) == 0);
   TFE_DeleteTensorHandle(x);
 }
@@ -393,7 +374,7 @@ static void test_failures(void** state) {
   TFE_TensorHandle* y = eager_handle(kit_floats(2, values));
   expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "AddV2", x, y), TF_INVALID_ARGUMENT, "");
   // A function that the task has lost.
-  add_function(scene, self_binary("twice", "AddV2"));
+  eager_add_function(scene->context, eager_self_binary("twice", "AddV2", TF_FLOAT));
   LEAT_EXPECT_OK(leat_eager_context_remove_function(context_of(scene, CLUSTER_PS),
                                                     LEAT_SV("twice")));
   expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "twice", x, NULL), TF_NOT_FOUND, "'twice'");
