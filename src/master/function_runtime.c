@@ -55,7 +55,7 @@ typedef struct function_s {
   int64_t next;        // the index of an earlier function whose key has the same hash, or -1
 } function_t;
 
-// A graph that was imported: a runtime of its own, whose only function of no library is the graph.
+// An imported graph. A runtime of its own knows the graph's functions and, as one more, the graph.
 typedef struct import_s {
   struct import_s* next;
   struct runtime_s* runtime;

@@ -1,4 +1,5 @@
-// Reads a GraphDef and finds what it returns.
+// A graph that was written for another process has one _Retval, which takes what the graph is for.
+// The node itself is never run: the caller compiles what stands before it.
 #include "master/graph_reader.h"
 
 #include "function/function.h"

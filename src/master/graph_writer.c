@@ -64,8 +64,8 @@ static bool makes_dataset(const leat_op_t* op) {
          leat_string_view_ends_with(name, LEAT_SV("Dataset"));
 }
 
-// Whether what a node of |op| gives depends on more than its inputs. Those that call functions are
-// as these are, and an op that makes a dataset only describes what is done later.
+// Whether what a node of |op| gives depends on more than its inputs. A call is judged by the
+// functions that it calls, and an op that makes a dataset only describes what is done later.
 static bool is_stateful(const leat_op_t* op) {
   if (!(op->flags & LEAT_OP_STATEFUL) || op->flags & LEAT_OP_CALLS) return false;
   return !makes_dataset(op) && !leat_string_view_equals(op->name, "Assert");

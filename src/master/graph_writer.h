@@ -6,7 +6,7 @@
 #include "graph/function/function_library.h"
 #include "kernel/function_runtime.h"
 
-// Where the functions of node |index| are, which is asked for nodes that name some.
+// Finds the library of the functions that |node| names. It is called for nodes that name some.
 typedef leat_status_t (*leat_find_library_fn_t)(void* data, const leat_described_node_t* node,
                                                 const leat_function_library_t** out_library);
 
