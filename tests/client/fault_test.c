@@ -18,6 +18,7 @@
 #include "leat/summary.h"
 #include "leat/supervisor.h"
 #include "scratch.h"
+#include "slowdown.h"
 
 typedef void (*scenario_fn_t)(TF_Status* status);
 
@@ -183,11 +184,7 @@ static void train_save_restore(TF_Status* status) {
 }
 
 static void test_model(void** state) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  survive(train_save_restore, LEAT_FAULT_ALLOCATION, 7);
-#else
-  survive(train_save_restore, LEAT_FAULT_ALLOCATION, 1);
-#endif
+  survive(train_save_restore, LEAT_FAULT_ALLOCATION, LEAT_SLOWDOWN > 1 ? 7 : 1);
 }
 
 // ---- A supervisor -------------------------------------------------------------------------------
@@ -215,11 +212,7 @@ static void train_supervised(TF_Status* status) {
 }
 
 static void test_supervisor(void** state) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  survive(train_supervised, LEAT_FAULT_ALLOCATION, 17);
-#else
-  survive(train_supervised, LEAT_FAULT_ALLOCATION, 3);
-#endif
+  survive(train_supervised, LEAT_FAULT_ALLOCATION, LEAT_SLOWDOWN > 1 ? 17 : 3);
   survive(train_supervised, LEAT_FAULT_FILE, 1);
 }
 

@@ -134,7 +134,9 @@ def cases(names):
   half = lambda files: slices(files).flat_map(records)
   table = make_table()
   bad = RANGE(3).map(lambda x: tf.debugging.check_numerics(1 / tf.cast(x, tf.float32), 'bad'))
-  twice = lambda d: Dataset.zip((d, d))
+  # Not zip: two workers that zip split sources lose an element when one of them meets the end of
+  # the first source and takes a split of the second with it, TensorFlow's as much as Leat's.
+  twice = lambda d: d.concatenate(d)
   off = {
       'components': RANGE(6).map(lambda x: {'n': x * x, 't': tf.strings.as_string(x)}),
       'batches': RANGE(10).batch(3).map(lambda x: tf.cast(x, tf.bfloat16)),
@@ -152,7 +154,7 @@ def cases(names):
       'tensors': Dataset.from_tensors([1, 2]),
       'repeat': RANGE(3).repeat(2).map(lambda x: x + 1),
       'concatenation': RANGE(3).concatenate(RANGE(5, 8)),
-      'itself twice': twice(RANGE(4)).map(lambda x, y: x),
+      'itself twice': twice(RANGE(4)),
       'flat_map': RANGE(4).flat_map(RANGE),
       'interleave': slices(names).interleave(records, num_parallel_calls=2),
       'shuffle': RANGE(6).shuffle(6).batch(1),
