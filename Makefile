@@ -15,6 +15,7 @@
 #   make test-python   the Python package's tests          make wheel    the package, into build/wheel
 #   make sdist     its source archive, into build/wheel    make test-sdist   builds the package of it
 #   make docs-python    the reference of the Python API, pages in build/docs/python
+#   make docs-ops      docs/ops/, a page for each family of ops, which `make test` compares
 #   make test-faults   a cluster on bad networks, with processes that are killed; needs root
 #   make test-schedulers   clusters that Slurm and Open MPI start; needs root
 #   make test-board    the board's pages in a headless browser
@@ -46,7 +47,7 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
   bench-python bench-trace test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
-  sdist test-sdist test-clients docs-python clean
+  sdist test-sdist test-clients docs-python docs-ops clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -155,6 +156,9 @@ wheel: setup all
 
 docs-python: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD) docs-python
+
+docs-ops: all
+	@dev/op-pages --build $(BUILD)
 
 sdist:
 	@python3 python/build_backend.py sdist $(BUILD)/wheel

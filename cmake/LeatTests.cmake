@@ -231,7 +231,7 @@ if(TARGET filesystem)
 endif()
 
 # Checks that are scripts: <folder>/run, given the build folder by the environment.
-foreach(name cluster_page headers install snippets typed_allocation)
+foreach(name cluster_page headers install op_pages snippets typed_allocation)
   if(EXISTS ${CMAKE_SOURCE_DIR}/tests/${name}/run AND NOT LEAT_SANITIZE)
     add_test(NAME tests.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/${name}/run)
     set_tests_properties(tests.${name} PROPERTIES TIMEOUT 120

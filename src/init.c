@@ -517,8 +517,9 @@ static _Atomic(const leat_runtime_t*) runtime_ready;
 
 static leat_status_t register_ops(leat_op_registry_t* registry) {
   for (int i = 0; leat_op_families[i]; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(registry, leat_op_families[i]->ops));
-    const struct leat_rewrite_rule_s* const* rules = leat_op_families[i]->rules;
+    const leat_op_family_t* family = leat_op_families[i];
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_family(registry, family->name, family->ops));
+    const struct leat_rewrite_rule_s* const* rules = family->rules;
     for (; *rules; ++rules) {
       LEAT_RETURN_IF_ERROR(leat_op_registry_add_rules(registry, *rules));
     }

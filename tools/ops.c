@@ -1,8 +1,9 @@
 // The subcommand leat ops: lists the registered ops, or prints the inputs, outputs, attributes and
 // kernels of one. Everything comes from leat_ops_json, the library's description of itself, or with
 // the ops that are only declared from leat_all_ops_json, so that the list cannot differ from what
-// the library does. The JSON of all ops is printed as the library gives it; for everything else it
-// is parsed into a tree (tools/json.h). A name that is not registered is an error.
+// the library does. It is parsed into a tree (tools/json.h). What it cannot know is added here: how
+// many of the cases that were recorded from TensorFlow the op passes, from the list by which
+// dev/test-oracle judges. A name that is not registered is an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,28 @@
 #include "leat/inspect.h"
 
 enum { JSON_OPTION, NAMES_OPTION, ALL_OPTION };
+
+// The recorded cases of an op.
+typedef struct op_cases_s {
+  const char* op;
+  int passed, recorded;
+} op_cases_t;
+
+// By name; CMake makes the rows of tests/conformance/op_counts.txt.
+static const op_cases_t kCases[] = {
+#include "op_cases.inc"
+};
+
+static int compare_op(const void* name, const void* cases) {
+  return strcmp(name, ((const op_cases_t*)cases)->op);
+}
+
+// {0} where there are none.
+static op_cases_t find_cases(const char* op) {
+  const op_cases_t* cases =
+      bsearch(op, kCases, sizeof kCases / sizeof *kCases, sizeof *kCases, compare_op);
+  return cases ? *cases : (op_cases_t){op, 0, 0};
+}
 
 // Prints a list of arguments; the title stands in the first line only.
 static void print_arguments(const json_t* op, const char* field, const char* title) {
@@ -42,6 +65,16 @@ static void print_kernels(const json_t* op) {
   if (!kernels || !kernels->first) printf("  %-10s none\n", title);
 }
 
+// Prints a line for each pass or rule by which the op and its neighbours become one node.
+static void print_fused_forms(const json_t* op) {
+  const json_t* forms = json_member(op, "fused");
+  const char* title = "fused";
+  for (const json_t* form = forms ? forms->first : NULL; form; form = form->next) {
+    printf("  %-10s %s: %s\n", title, json_text(form, "by"), json_text(form, "doc"));
+    title = "";
+  }
+}
+
 static void print_op(const json_t* op) {
   printf("%s%s%s  %s\n", style_bold(stdout), json_text(op, "name"), style_end(stdout),
          json_text(op, "doc"));
@@ -49,6 +82,12 @@ static void print_op(const json_t* op) {
   print_arguments(op, "outputs", "outputs");
   print_arguments(op, "attributes", "attributes");
   print_kernels(op);
+  print_fused_forms(op);
+  const op_cases_t cases = find_cases(json_text(op, "name"));
+  if (cases.recorded) {
+    printf("  %-10s %d of %d that were recorded from TensorFlow pass\n", "cases", cases.passed,
+           cases.recorded);
+  }
   printf("  %-10s %s%s\n", "flags", json_truth(op, "gradient") ? "has a gradient" : "no gradient",
          json_truth(op, "stateful") ? ", stateful" : "");
 }
@@ -84,12 +123,32 @@ static void print_json_tree(const json_t* json) {
   }
 }
 
+static void print_op_json(const json_t* op) {
+  const op_cases_t cases = find_cases(json_text(op, "name"));
+  putchar('{');
+  for (const json_t* member = op->first; member; member = member->next) {
+    print_json_tree(member);
+    fputs(", ", stdout);
+  }
+  printf("\"cases\": {\"passed\": %d, \"recorded\": %d}}", cases.passed, cases.recorded);
+}
+
+// Prints an array with a line for each op.
+static void print_all_json(const json_t* ops) {
+  puts("[");
+  for (const json_t* op = ops->first; op; op = op->next) {
+    print_op_json(op);
+    puts(op->next ? "," : "");
+  }
+  puts("]");
+}
+
 // Prints everything about one op.
 static int print_named(const json_t* ops, const char* name, bool as_json) {
   for (const json_t* op = ops->first; op; op = op->next) {
     if (strcmp(json_text(op, "name"), name)) continue;
     if (as_json) {
-      print_json_tree(op);
+      print_op_json(op);
       putchar('\n');
     } else {
       print_op(op);
@@ -99,17 +158,15 @@ static int print_named(const json_t* ops, const char* name, bool as_json) {
   return complain("op '%s' is not registered; leat ops --names lists those that are", name);
 }
 
-// Prints all ops or the one named |name|. All ops as JSON are printed as the library gave them.
+// Prints all ops or the one named |name|.
 static int show(const TF_Buffer* text, const char* name, bool as_json, bool only_names) {
-  if (!name && as_json) {
-    fwrite(text->data, 1, text->length, stdout);
-    return EXIT_OK;
-  }
   json_t* ops = json_parse(text->data, text->length);
   if (!ops) return complain("the list of ops cannot be read");
   int code = EXIT_OK;
   if (name) {
     code = print_named(ops, name, as_json);
+  } else if (as_json) {
+    print_all_json(ops);
   } else {
     print_all(ops, only_names);
   }
@@ -145,7 +202,7 @@ const command_t command_ops = {
     "ops", "lists the ops, or says all about one",
     "Examples:\n"
     "  leat ops                  every op with its line\n"
-    "  leat ops MatMul           its inputs, outputs, attributes, kernels\n"
+    "  leat ops MatMul           its inputs, outputs, attributes, kernels, fused forms\n"
     "  leat ops --json           the same of all ops, for programs\n"
     "  leat ops --all            also ops that graphs may hold but that have no kernel here\n"
     "\n"

@@ -129,6 +129,22 @@ static leat_fusion_role_t elementwise_role(const finder_t* f, const leat_node_t*
   }
 }
 
+const char* leat_fusion_form(const leat_op_row_t* op, leat_access_t access) {
+  static const char kLeftOut[] = "costs nothing within a loop over elementwise nodes";
+  if (op->flags & (LEAT_OP_PASS_THROUGH | LEAT_OP_RESHAPES)) return kLeftOut;
+  switch (access) {
+    case LEAT_ACCESS_BROADCAST:
+    case LEAT_ACCESS_SAME:
+    case LEAT_ACCESS_IF_SAME:
+    case LEAT_ACCESS_SUM:
+    case LEAT_ACCESS_BIAS: return "one loop with the elementwise nodes beside it";
+    case LEAT_ACCESS_REPEATED: return kLeftOut;
+    case LEAT_ACCESS_CONTRACTION: return "a column times a row in a loop over elementwise nodes";
+    case LEAT_ACCESS_REDUCTION: return "reduces the rows of a loop over elementwise nodes";
+    default: return NULL;
+  }
+}
+
 // The role of a pure node with one output, regardless of its size.
 static leat_fusion_role_t role_of_any_size(const finder_t* f, const leat_node_t* node) {
   if (node->op->flags & LEAT_OP_PASS_THROUGH) return LEAT_FUSION_FORWARDED;

@@ -60,6 +60,10 @@ static inline int leat_fusion_places(const leat_fusion_t* fusion, int32_t node) 
   }
 }
 
+// In a few words what the pass makes of nodes of |op|, whose kernel has |access|; NULL: it leaves
+// them alone. Which ones it takes depends on their shapes besides.
+const char* leat_fusion_form(const leat_op_row_t* op, leat_access_t access);
+
 // Replaces |members|, the nodes of one region in topological order, by one node. Leaves them as
 // they are where the program would be too large, have no output, or read nothing but constants.
 LEAT_MUST_USE leat_status_t leat_fusion_make(const leat_fusion_t* fusion, const int32_t* members,

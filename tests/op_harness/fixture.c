@@ -40,7 +40,7 @@ static const leat_op_row_t kVariableRows[] = {
 static leat_status_t add_rows(leat_fixture_t* fixture) {
   for (int i = 0; leat_op_families[i]; ++i) {
     const leat_op_family_t* family = leat_op_families[i];
-    LEAT_RETURN_IF_ERROR(leat_op_registry_add_all(fixture->ops, family->ops));
+    LEAT_RETURN_IF_ERROR(leat_op_registry_add_family(fixture->ops, family->name, family->ops));
     for (int t = 0; family->kernels[t]; ++t) {
       LEAT_RETURN_IF_ERROR(leat_kernel_registry_add(fixture->kernels, family->kernels[t]));
     }

@@ -190,6 +190,9 @@ static void test_ops(void** state) {
   tool_expect_part(0, "kernels    none", "ops RiscAdd");
   tool_expect_part(0, "transpose_a: bool = false", "ops MatMul");
   tool_expect_part(0, "has a gradient", "ops MatMul");
+  tool_expect_part(0, "fused      fusion: one loop with", "ops Neg");
+  tool_expect_part(0, "cases      42 of 42 that were recorded", "ops Abs");
+  tool_expect_part(0, ", \"cases\": {\"passed\": 42, \"recorded\": 42}}", "ops Abs --json");
   tool_expect_part(0, "{\"name\": \"MatMul\", \"doc\": ", "ops MatMul --json");
   tool_expect_part(0, "\"kernels\": [{\"device\": \"CPU\", \"types\": {\"T\": [", "ops --json");
   tool_expect_part(1, "op 'Alien' is not registered", "ops Alien");

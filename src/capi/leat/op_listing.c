@@ -1,7 +1,7 @@
 // leat_ops_json and leat_all_ops_json: ops as JSON, sorted by name. An op is listed with its
-// inputs, outputs and attributes, whether it is stateful and has a gradient, and its kernels with
-// the types that these take. The command `leat ops`, the documentation and tests of completeness
-// read it.
+// inputs, outputs and attributes, whether it is stateful and has a gradient, its kernels with the
+// types that these take, and what the optimizer makes of it with its neighbours. The command `leat
+// ops`, the documentation and tests of completeness read it.
 //
 // The registry's rows are short texts ("name: type = default; ..."), which are split here at their
 // separators, so that the JSON shows what the op's author wrote and not what was parsed of it.
@@ -13,8 +13,10 @@
 #include "capi/handles.h"
 #include "formats/wire/json.h"
 #include "graph/gradient.h"
+#include "graph/rewrite_rule.h"
 #include "kernel/registry.h"
 #include "leat/inspect.h"
+#include "optimize/fusion.h"
 
 // Takes the text before |separator| off |*inout_text| and returns it without blanks around it.
 static leat_string_view_t next_part(leat_string_view_t* inout_text, char separator) {
@@ -80,7 +82,9 @@ static void append_types(leat_string_builder_t* out, leat_string_view_t types) {
 
 typedef struct kernels_s {
   leat_string_builder_t* out;
+  const leat_op_row_t* op;
   int count;
+  const char* fusion;  // what the pass "fusion" makes of the op; NULL: nothing
 } kernels_t;
 
 // Appends a kernel: its device, and the types that it takes for each attribute.
@@ -103,16 +107,47 @@ static leat_status_t append_kernel(void* data, const leat_kernel_row_t* row) {
     first = false;
   }
   leat_string_builder_append(out, LEAT_SV("}}"));
+  if (!kernels->fusion) kernels->fusion = leat_fusion_form(kernels->op, row->access);
   return leat_ok_status();
 }
 
-// Appends an op with its kernels.
+static void append_form(leat_string_builder_t* out, const char* by, const char* doc, bool first) {
+  leat_string_builder_append(out, first ? LEAT_SV("{\"by\": ") : LEAT_SV(", {\"by\": "));
+  leat_json_append_string(out, leat_string_view_from(by));
+  leat_string_builder_append(out, LEAT_SV(", \"doc\": "));
+  leat_json_append_string(out, leat_string_view_from(doc));
+  leat_string_builder_append(out, LEAT_SV("}"));
+}
+
+static bool names_op(const leat_rewrite_rule_t* rule, leat_string_view_t op) {
+  return leat_rewrite_is_listed(rule->root, op) ||
+         (rule->producer && leat_rewrite_is_listed(rule->producer, op)) ||
+         (rule->through && leat_rewrite_is_listed(rule->through, op));
+}
+
+// Appends the passes and rewrite rules that make one node of the op and its neighbours.
+static void append_fused_forms(leat_string_builder_t* out, const leat_runtime_t* runtime,
+                               const leat_op_row_t* row, const char* fusion) {
+  bool first = !fusion;
+  leat_string_builder_append(out, LEAT_SV(", \"fused\": ["));
+  if (fusion) append_form(out, "fusion", fusion, true);
+  LEAT_REWRITE_FOR_EACH_RULE(runtime->ops, rule) {
+    if (!names_op(rule, leat_string_view_from(row->name))) continue;
+    append_form(out, rule->name, rule->doc, first);
+    first = false;
+  }
+  leat_string_builder_append(out, LEAT_SV("]"));
+}
+
+// Appends an op with its kernels and fused forms.
 static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t* runtime,
                                const leat_op_row_t* row) {
   leat_string_builder_append(out, LEAT_SV("{\"name\": "));
   leat_json_append_string(out, leat_string_view_from(row->name));
   leat_string_builder_append(out, LEAT_SV(", \"doc\": "));
   leat_json_append_string(out, leat_string_view_from(row->doc));
+  const char* family = leat_op_registry_family(runtime->ops, leat_string_view_from(row->name));
+  if (family) leat_string_builder_print(out, ", \"family\": \"%s\"", family);
   append_arguments(out, "inputs", row->inputs);
   append_arguments(out, "outputs", row->outputs);
   append_arguments(out, "attributes", row->attrs);
@@ -120,10 +155,12 @@ static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t*
   leat_string_builder_print(out, ", \"stateful\": %s, \"gradient\": %s, \"kernels\": [",
                             row->flags & LEAT_OP_STATEFUL ? "true" : "false",
                             differentiable ? "true" : "false");
-  kernels_t kernels = {out, 0};
+  kernels_t kernels = {.out = out, .op = row};
   LEAT_RETURN_IF_ERROR(leat_kernel_registry_each(
       runtime->kernels, leat_string_view_from(row->name), append_kernel, &kernels));
-  leat_string_builder_append(out, LEAT_SV("]}"));
+  leat_string_builder_append(out, LEAT_SV("]"));
+  append_fused_forms(out, runtime, row, kernels.fusion);
+  leat_string_builder_append(out, LEAT_SV("}"));
   return leat_ok_status();
 }
 

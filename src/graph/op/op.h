@@ -334,9 +334,10 @@ void leat_op_registry_free(leat_op_registry_t* registry);
 // added before the first look-up.
 LEAT_MUST_USE leat_status_t leat_op_registry_add(leat_op_registry_t* registry,
                                                  const leat_op_row_t* rows);
-// Adds all tables of an array that ends with NULL, under the same conditions.
-LEAT_MUST_USE leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
-                                                     const leat_op_row_t* const* tables);
+// Adds all tables of the family |name|, an array that ends with NULL, under the same conditions.
+LEAT_MUST_USE leat_status_t leat_op_registry_add_family(leat_op_registry_t* registry,
+                                                        const char* name,
+                                                        const leat_op_row_t* const* tables);
 // Adds a table of rewrite rules that ends with a rule without a name, under the same conditions. It
 // must outlive the registry.
 LEAT_MUST_USE leat_status_t leat_op_registry_add_rules(leat_op_registry_t* registry,
@@ -366,6 +367,8 @@ LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
 const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
                                                leat_string_view_t name);
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
+// The family with which the op called |name| was added; NULL where it came without one. Thread-safe.
+const char* leat_op_registry_family(const leat_op_registry_t* registry, leat_string_view_t name);
 // The rows that were added, in that order, |index| below the count. Thread-safe.
 int leat_op_registry_count(const leat_op_registry_t* registry);
 const leat_op_row_t* leat_op_registry_row(const leat_op_registry_t* registry, int index);

@@ -41,6 +41,12 @@ typedef struct declared_ops_s {
   registered_op_t* ops;
 } declared_ops_t;
 
+// A family: its ops are those from |first| on, up to the next family's.
+typedef struct family_s {
+  const char* name;  // NULL: of ops that were added without one
+  size_t first;
+} family_t;
+
 struct leat_op_registry_s {
   leat_allocator_t* allocator;
   leat_mutex_t mutex;  // held to parse, to extend and to declare; guards |arena|
@@ -50,6 +56,8 @@ struct leat_op_registry_s {
   size_t capacity;
   const struct leat_rewrite_rule_s** rules;  // tables
   size_t rules_count, rules_capacity;
+  family_t* families;
+  size_t families_count, families_capacity;
   _Atomic(late_op_t*) late;  // the first of the plugins' ops
   _Atomic int late_count;
   leat_op_declare_fn_t declare;  // NULL: no op is only declared
@@ -102,6 +110,7 @@ void leat_op_registry_free(leat_op_registry_t* registry) {
   leat_string_map_deinitialize(&registry->names);
   leat_allocator_free(registry->allocator, registry->ops);
   leat_allocator_free(registry->allocator, registry->rules);
+  leat_allocator_free(registry->allocator, registry->families);
   leat_arena_deinitialize(&registry->arena);
   leat_mutex_deinitialize(&registry->mutex);
   leat_allocator_free(registry->allocator, registry);
@@ -176,8 +185,11 @@ static inline void fetch_name(row_cursor_t* cursor) {
   if (row) __builtin_prefetch(row->name);
 }
 
-leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
-                                       const leat_op_row_t* const* tables) {
+leat_status_t leat_op_registry_add_family(leat_op_registry_t* registry, const char* name,
+                                          const leat_op_row_t* const* tables) {
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(registry->allocator, registry->families_count + 1,
+                                 &registry->families, &registry->families_capacity));
+  registry->families[registry->families_count++] = (family_t){name, registry->names.count};
   row_cursor_t rows = {tables, *tables}, ahead = rows;
   for (int i = 0; i < NAMES_AHEAD; ++i) fetch_name(&ahead);
   for (const leat_op_row_t* row; (row = take_row(&rows));) {
@@ -188,7 +200,7 @@ leat_status_t leat_op_registry_add_all(leat_op_registry_t* registry,
 }
 
 leat_status_t leat_op_registry_add(leat_op_registry_t* registry, const leat_op_row_t* rows) {
-  return leat_op_registry_add_all(registry, (const leat_op_row_t* const[]){rows, NULL});
+  return leat_op_registry_add_family(registry, NULL, (const leat_op_row_t* const[]){rows, NULL});
 }
 
 // ---- rows of plugins ----------------------------------------------------------------------------
@@ -346,6 +358,14 @@ const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registr
 
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name) {
   return leat_op_registry_find_row(registry, name) != NULL;
+}
+
+const char* leat_op_registry_family(const leat_op_registry_t* registry, leat_string_view_t name) {
+  uint64_t index = 0;
+  if (!leat_string_map_get(&registry->names, name, &index)) return NULL;
+  const family_t* family = registry->families + registry->families_count;
+  while ((--family)->first > index) continue;
+  return family->name;
 }
 
 int leat_op_registry_count(const leat_op_registry_t* registry) {
