@@ -21,6 +21,7 @@ typedef struct waiter_s {
 typedef struct group_s {
   struct group_s* next;
   int32_t key, size;
+  leat_string_view_t device_type;            // as the first member told it
   leat_pb_device_attributes_list_t devices;  // [size], by rank
   waiter_t* waiters;
 } group_t;
@@ -148,6 +149,8 @@ static leat_status_t find_group(leat_collective_leader_t* leader,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&leader->arena, 1, &g));
   *g = (group_t){.next = leader->groups, .key = request->group_key, .size = request->group_size};
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&leader->arena, (size_t)g->size, &g->devices.items));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_copy_string(&leader->arena, request->device_type, &g->device_type));
   leader->groups = g;
   *out_group = g;
   return leat_ok_status();
@@ -216,10 +219,11 @@ void leat_collective_leader_join(leat_collective_leader_t* leader,
   leat_mutex_unlock(&leader->mutex);
   if (status) fn(data, status, NULL);
   if (!is_complete) return;
-  // The devices of a complete group do not change any more.
+  // A complete group does not change any more. |request| ends with the answer to it, which may come
+  // before those to the others.
   const leat_pb_complete_group_response_t response = {.group_key = g->key,
                                                       .group_size = g->size,
-                                                      .device_type = request->device_type,
+                                                      .device_type = g->device_type,
                                                       .num_tasks = count_tasks(g),
                                                       .device_attributes = g->devices};
   tell(leader, waiters, leat_ok_status(), &response, NULL);
