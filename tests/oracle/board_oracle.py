@@ -96,6 +96,7 @@ def both(logdir):
                  '--no_cache', '--json'])
   try:
     wait_for(lambda: ours.json('/data/leat/status')['loaded'])
+    wait_for(lambda: theirs.json('/data/runs') is not None)  # it answers
     # TensorBoard loads one run after the other and does not say when it is done. Where it never
     # gets to the same index, the comparison shows how.
     with contextlib.suppress(RuntimeError):
