@@ -6,6 +6,7 @@
 #define LEAT_FILES_H_
 
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/env.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,6 +120,28 @@ TF_CAPI_EXPORT extern leat_records_writer_t* leat_records_create_with_options(
 TF_CAPI_EXPORT extern void leat_records_flush(leat_records_writer_t* writer, TF_Status* status);
 /* Syncs, closes and frees; NULL is allowed. */
 TF_CAPI_EXPORT extern void leat_records_finish(leat_records_writer_t* writer, TF_Status* status);
+
+/* - Files of any file system ---------------------------------------------------------------------
+ * What tensorflow/c/env.h has no function for. As there, a path that begins with a scheme
+ * ("gs://bucket/name") goes to the file system of the plug-in that registered it: UNIMPLEMENTED
+ * where none did. An empty path is INVALID_ARGUMENT. */
+typedef struct leat_readable_file_t leat_readable_file_t;
+TF_CAPI_EXPORT extern leat_readable_file_t* leat_readable_file_open(const char* path,
+                                                                    TF_Status* status);
+/* Reads |size| bytes at |offset|, fewer only at the end of the file; returns how many. */
+TF_CAPI_EXPORT extern size_t leat_readable_file_read(leat_readable_file_t* file, uint64_t offset,
+                                                     void* data, size_t size, TF_Status* status);
+/* NULL is allowed. */
+TF_CAPI_EXPORT extern void leat_readable_file_close(leat_readable_file_t* file);
+/* A file that is written behind what it holds, and made where there is none. It is written and
+ * closed by env.h's functions. */
+TF_CAPI_EXPORT extern TF_WritableFileHandle* leat_writable_file_append(const char* path,
+                                                                       TF_Status* status);
+/* Replaces |to| where that is a file; both lie on one file system, UNIMPLEMENTED otherwise. */
+TF_CAPI_EXPORT extern void leat_path_rename(const char* from, const char* to, TF_Status* status);
+/* The paths that match |pattern| (* ? [] in any part), in byte order, for TF_StringStreamNext. NULL
+ * on error. */
+TF_CAPI_EXPORT extern TF_StringStream* leat_path_match(const char* pattern, TF_Status* status);
 
 #ifdef __cplusplus
 }

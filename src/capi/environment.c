@@ -1,6 +1,7 @@
 // What the C API has of the process and the system around it, over src/base: the functions of env.h
-// (files, time, threads, shared libraries), those of logging.h, which write to the library's log,
-// and the version that the library is, with that of the TensorFlow that it stands in for. Files go
+// (files, time, threads, shared libraries), what leat/files.h adds to its files, those of logging.h,
+// which write to the library's log, and the version that the library is, with that of the
+// TensorFlow that it stands in for. Files go
 // through the library's default file system, so that plugins' file systems work here as well. A
 // handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
 // one after the other. The functions check their paths, since callers from other languages may pass
@@ -18,6 +19,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "capi/plugin/plugin.h"
+#include "leat/files.h"
 #include "leat/inspect.h"
 #include "tensorflow/c/env.h"
 #include "tensorflow/c/logging.h"
@@ -71,14 +73,44 @@ void TF_FileStat(const char* filename, TF_FileStatistics* stats, TF_Status* stat
   leat_capi_status_set(status, result);
 }
 
-void TF_NewWritableFile(const char* filename, TF_WritableFileHandle** handle, TF_Status* status) {
-  leat_status_t result = check_path(filename);
-  *handle = NULL;
-  if (!result) {
-    result = leat_file_open(files(), filename, LEAT_FILE_WRITE, leat_allocator_system(),
-                            (leat_file_t**)handle);
-  }
+void leat_path_rename(const char* from, const char* to, TF_Status* status) {
+  leat_status_t result = check_path(from);
+  if (!result) result = check_path(to);
+  if (!result) result = files()->vtable->rename(files(), from, to);
   leat_capi_status_set(status, result);
+}
+
+// NULL on error.
+static leat_file_t* open_file(const char* path, leat_file_mode_t mode, TF_Status* status) {
+  leat_file_t* file = NULL;
+  leat_status_t result = check_path(path);
+  if (!result) result = leat_file_open(files(), path, mode, leat_allocator_system(), &file);
+  leat_capi_status_set(status, result);
+  return file;
+}
+
+leat_readable_file_t* leat_readable_file_open(const char* path, TF_Status* status) {
+  return (leat_readable_file_t*)open_file(path, LEAT_FILE_READ, status);
+}
+
+size_t leat_readable_file_read(leat_readable_file_t* handle, uint64_t offset, void* data,
+                               size_t size, TF_Status* status) {
+  leat_file_t* file = (leat_file_t*)handle;
+  size_t count = 0;
+  leat_capi_status_set(status, file->vtable->read_at(file, offset, data, size, &count));
+  return count;
+}
+
+void leat_readable_file_close(leat_readable_file_t* file) {
+  leat_status_free(leat_file_close((leat_file_t*)file));
+}
+
+void TF_NewWritableFile(const char* filename, TF_WritableFileHandle** handle, TF_Status* status) {
+  *handle = (TF_WritableFileHandle*)open_file(filename, LEAT_FILE_WRITE, status);
+}
+
+TF_WritableFileHandle* leat_writable_file_append(const char* path, TF_Status* status) {
+  return (TF_WritableFileHandle*)open_file(path, LEAT_FILE_APPEND, status);
 }
 
 static leat_file_t* file_of(TF_WritableFileHandle* handle) { return (leat_file_t*)handle; }
@@ -129,19 +161,24 @@ void TF_StringStreamDone(TF_StringStream* list) {
   leat_allocator_free(leat_allocator_system(), list);
 }
 
-// Lists the names in |path|. The caller calls TF_StringStreamDone in any case, also after a
-// failure.
-static leat_status_t list_names(const char* path, TF_StringStream** out_stream) {
+// leat_file_match, or the slot |list| of the file system.
+typedef leat_status_t (*list_fn_t)(leat_file_system_t* fs, const char* path,
+                                   leat_file_name_fn_t fn, void* data);
+
+// Collects the names that |list| gives for |path|. The caller calls TF_StringStreamDone in any case,
+// also after a failure.
+static leat_status_t collect_names(list_fn_t list, const char* path,
+                                   TF_StringStream** out_stream) {
   *out_stream = new_stream();
   LEAT_RETURN_IF_ERROR(check_path(path));
   if (!*out_stream) return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "Memory for names ran out");
-  LEAT_RETURN_IF_ERROR(files()->vtable->list(files(), path, add_name, *out_stream));
+  LEAT_RETURN_IF_ERROR(list(files(), path, add_name, *out_stream));
   return leat_status_clone((*out_stream)->names.status);
 }
 
-TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
+static TF_StringStream* return_names(list_fn_t list, const char* path, TF_Status* status) {
   TF_StringStream* stream = NULL;
-  leat_status_t result = list_names(filename, &stream);
+  leat_status_t result = collect_names(list, path, &stream);
   if (result) {
     TF_StringStreamDone(stream);
     stream = NULL;
@@ -150,12 +187,20 @@ TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
   return stream;
 }
 
+TF_StringStream* TF_GetChildren(const char* filename, TF_Status* status) {
+  return return_names(files()->vtable->list, filename, status);
+}
+
+TF_StringStream* leat_path_match(const char* pattern, TF_Status* status) {
+  return return_names(leat_file_match, pattern, status);
+}
+
 // Deletes what is in |path| and then |path| itself. Where something cannot be deleted it goes on
 // with the rest and counts what is left.
 static leat_status_t delete_tree(const char* path, int64_t* out_files, int64_t* out_directories) {
   TF_StringStream* names = NULL;
   const char* name;
-  leat_status_t status = list_names(path, &names);
+  leat_status_t status = collect_names(files()->vtable->list, path, &names);
   while (!status && TF_StringStreamNext(names, &name)) {
     leat_string_builder_t child;
     leat_file_stat_t stat = {.is_directory = false};

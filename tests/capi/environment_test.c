@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capi/kit.h"
+#include "leat/files.h"
 #include "tensorflow/c/env.h"
 #include "tensorflow/c/logging.h"
 #include "tensorflow/c/tf_shape.h"
@@ -86,6 +87,56 @@ static void test_files(void** state) {
   TF_DeleteStatus(s);
 }
 
+// What leat/files.h adds: reading, appending, renaming and patterns.
+static void test_more_of_files(void** state) {
+  TF_Status* s = TF_NewStatus();
+  char a[400], b[400], pattern[400], data[10];
+  char* directory = TF_GetTempFileName("_more");
+  TF_CreateDir(directory, s);
+  snprintf(a, sizeof a, "%s/a.txt", directory);
+  snprintf(b, sizeof b, "%s/b.txt", directory);
+  snprintf(pattern, sizeof pattern, "%s/*.txt", directory);
+  for (int i = 0; i < 2; ++i) {  // made, then written on
+    TF_WritableFileHandle* handle = leat_writable_file_append(a, s);
+    kit_ok(s);
+    TF_AppendWritableFile(handle, i ? "def" : "abc", 3, s);
+    TF_CloseWritableFile(handle, s);
+    kit_ok(s);
+  }
+  leat_readable_file_t* file = leat_readable_file_open(a, s);
+  kit_ok(s);
+  assert_int_equal(leat_readable_file_read(file, 2, data, 3, s), 3);
+  assert_memory_equal(data, "cde", 3);
+  assert_int_equal(leat_readable_file_read(file, 5, data, sizeof data, s), 1);
+  assert_int_equal(leat_readable_file_read(file, 6, data, sizeof data, s), 0);
+  kit_ok(s);
+  leat_readable_file_close(file);
+  leat_readable_file_close(NULL);
+  assert_null(leat_readable_file_open(b, s));
+  kit_expect(s, TF_NOT_FOUND);
+  assert_null(leat_writable_file_append("none://b", s));
+  kit_expect(s, TF_UNIMPLEMENTED);
+
+  assert_int_equal(count_of(leat_path_match(pattern, s)), 1);
+  leat_path_rename(a, b, s);
+  kit_ok(s);
+  TF_StringStream* names = leat_path_match(pattern, s);
+  const char* name = NULL;
+  assert_true(TF_StringStreamNext(names, &name));
+  assert_string_equal(name, b);
+  TF_StringStreamDone(names);
+  leat_path_rename(a, b, s);
+  kit_expect(s, TF_NOT_FOUND);
+  leat_path_rename(b, "", s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  assert_null(leat_path_match(NULL, s));
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  int64_t left[2];
+  TF_DeleteRecursively(directory, &left[0], &left[1], s);
+  free(directory);
+  TF_DeleteStatus(s);
+}
+
 static void add_one(void* number) { ++*(int*)number; }
 
 static void test_time_and_threads(void** state) {
@@ -135,7 +186,7 @@ static void test_small(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_files),              cmocka_unit_test(test_more_of_files),
       cmocka_unit_test(test_time_and_threads),
       cmocka_unit_test(test_libraries),
       cmocka_unit_test(test_small),
