@@ -93,6 +93,17 @@ static PyObject* load_library(PyObject* module, PyObject* path) {
   return bytes;
 }
 
+static PyObject* load_file_system(PyObject* module, PyObject* path) {
+  (void)module;
+  const char* text = PyUnicode_AsUTF8AndSize(path, NULL);
+  if (!text) return NULL;
+  show_symbols();
+  TF_Status* status = TF_NewStatus();
+  if (status) TF_RegisterFilesystemPlugin(text, status);
+  if (!leat_py_status_end(status)) return NULL;
+  Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(set_classes_doc, "set_classes(operation, output): what handles are made of.");
 PyMethodDef leat_py_message_functions[] = {
     {"message_to_text", message_to_text, METH_VARARGS, "message_to_text(type, bytes): text bytes."},
@@ -106,4 +117,5 @@ PyMethodDef leat_py_message_functions[] = {
     {"reset", leat_py_session_reset, METH_VARARGS,
      "reset(target, containers, config): forgets variables and queues, closes the sessions."},
     {"load_library", load_library, METH_O, "load_library(path): a serialised OpList."},
+    {"load_file_system", load_file_system, METH_O, "load_file_system(path): a plug-in's."},
     {0}};

@@ -16,7 +16,8 @@ static int module_exec(PyObject* module) {
   }
   if (leat_py_status_register(module) || leat_py_value_register(module) ||
       leat_py_operation_register(module) || leat_py_graph_register(module) ||
-      leat_py_records_register(module) || leat_py_checkpoint_register(module) ||
+      leat_py_files_register(module) || leat_py_records_register(module) ||
+      leat_py_checkpoint_register(module) ||
       leat_py_control_flow_register(module) || leat_py_server_register(module) ||
       leat_py_py_func_register(module) || leat_py_summary_register(module)) {
     return -1;

@@ -140,6 +140,7 @@ int leat_py_graph_register(PyObject* module);
 int leat_py_operation_register(PyObject* module);
 int leat_py_value_register(PyObject* module);
 int leat_py_session_register(PyObject* module);
+int leat_py_files_register(PyObject* module);
 int leat_py_records_register(PyObject* module);
 int leat_py_checkpoint_register(PyObject* module);
 int leat_py_control_flow_register(PyObject* module);

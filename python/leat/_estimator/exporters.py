@@ -1,11 +1,11 @@
 """Exporters: which of the models that train_and_evaluate makes become SavedModels."""
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 
 from leat._export import export
-from leat._platform import log
+from leat._platform import log, paths
 
 
 @export('estimator.Exporter')
@@ -39,11 +39,12 @@ class _SavedModelExporter(Exporter):
 
 def _remove_old(folder, keep):
   """Removes all but the newest exports, whose names are times."""
-  if keep is None or not os.path.isdir(folder):
+  if keep is None or not paths.isdir(folder):
     return
-  names = sorted((n for n in os.listdir(folder) if n.isdigit()), key=int)
+  names = sorted((n for n in paths.listdir(folder) if n.isdigit()), key=int)
   for name in names[:-keep]:
-    shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+    with contextlib.suppress(OSError):
+      paths.rmtree(os.path.join(folder, name))
 
 
 def _check_keep(exports_to_keep):
@@ -119,10 +120,9 @@ class BestExporter(_SavedModelExporter):
   def _best_of_events(self, pattern, step):
     """The best result in the summaries of evaluations, or None. That of the step is the result
     which it is compared with."""
-    import glob
     from leat._train.events import summary_iterator
     best = None
-    for path in glob.glob(pattern):
+    for path in paths.glob(pattern):
       for event in summary_iterator(path):
         found = {v.tag: v.simple_value for v in event.summary.value
                  if v.WhichOneof('value') == 'simple_value'}

@@ -3,14 +3,13 @@ receiver takes to what the model gives."""
 from __future__ import annotations
 
 import os
-import shutil
 import time
 
 from leat._graph import graph as graphs
 from leat._graph.scope import GraphKeys
 from leat._estimator.export_outputs import DEFAULT_SIGNATURE
 from leat._estimator.model_fn import ModeKeys
-from leat._platform import log
+from leat._platform import log, paths
 from leat._session import session as sessions
 from leat._train import saver as savers
 from leat._train.scaffold import Scaffold
@@ -22,7 +21,7 @@ def timestamped_folder(base):
   """A path in `base`, named by the time, that does not exist."""
   while True:
     path = os.path.join(base, str(int(time.time())))
-    if not os.path.exists(path):
+    if not paths.exists(path):
       return path
     log.warning('Folder %s is there already: waiting a second', path)
     time.sleep(1)
@@ -75,9 +74,9 @@ def export_models(estimator, export_dir_base, receivers, assets_extra=None, as_t
   builder.save(as_text)
   for name, source in (assets_extra or {}).items():
     target = os.path.join(temporary, 'assets.extra', os.fsdecode(name))
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    shutil.copyfile(os.fsdecode(source), target)
-  os.rename(temporary, folder)
+    paths.makedirs(os.path.dirname(target), exist_ok=True)
+    paths.copyfile(os.fsdecode(source), target)
+  paths.replace(temporary, folder)
   return os.fsencode(folder)
 
 

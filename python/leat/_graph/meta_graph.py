@@ -7,7 +7,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph import flow_contexts, importing, message, message_text
-from leat._platform import files, log
+from leat._platform import files, log, paths
 
 _proto_functions = {}   # collection -> (class of the message, to_proto, from_proto)
 
@@ -181,8 +181,8 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
   if meta_info_def is not None:
     meta.meta_info_def.MergeFrom(meta_info_def)
   if filename:
-    os.makedirs(os.path.dirname(filename) or '.', exist_ok=True)
-    with open(filename, 'wb') as f:
+    paths.makedirs(os.path.dirname(filename) or '.', exist_ok=True)
+    with paths.open_bytes(filename, 'wb') as f:
       f.write(message_text.for_file(meta, as_text))
   return meta
 
@@ -191,10 +191,9 @@ def read(path):
   """The MetaGraphDef in a file, of either form."""
   if isinstance(path, message.of('MetaGraphDef')):
     return path
-  if not os.path.exists(path):
+  if not paths.exists(path):
     raise OSError('File %s does not exist.' % path)
-  with open(path, 'rb') as f:
-    data = f.read()
+  data = paths.read(path)
   try:
     return message.of('MetaGraphDef').FromString(data)
   except (message.DecodeError, UnicodeDecodeError):

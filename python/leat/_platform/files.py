@@ -1,12 +1,12 @@
-"""tf.gfile: files and folders of the local file system."""
+"""tf.gfile: files and folders, also those of plug-ins' file systems."""
 from __future__ import annotations
 
-import glob
 import os
-import shutil
 
+from leat import _leat
 from leat._export import export
 from leat._graph import errors
+from leat._platform import paths
 
 
 def local(path):
@@ -30,6 +30,8 @@ class _translated:
   def __exit__(self, kind, value, traceback):
     if not isinstance(value, OSError):
       return False
+    if isinstance(value.__cause__, _leat.StatusError):
+      raise errors.of_status(value.__cause__) from None
     text = '%s; %s' % (self._path, value.strerror or value)
     if isinstance(value, FileNotFoundError):
       raise errors.NotFoundError(None, None, text) from None
@@ -67,7 +69,7 @@ class GFile:
       raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
     if self._reader is None:
       with _translated(self._name):
-        self._reader = open(self._name, 'rb')
+        self._reader = paths.open_bytes(self._name, 'rb')
     return self._reader
 
   def _opened_for_writing(self):
@@ -75,7 +77,7 @@ class GFile:
       raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
     if self._writer is None:
       with _translated(self._name):
-        self._writer = open(self._name, 'ab' if self._mode.startswith('a') else 'wb')
+        self._writer = paths.open_bytes(self._name, 'ab' if self._mode.startswith('a') else 'wb')
     return self._writer
 
   def _result(self, data):
@@ -108,7 +110,7 @@ class GFile:
       raise errors.InvalidArgumentError(None, None, 'Invalid whence argument: %d. Valid values are '
                                         '0, 1, or 2.' % whence)
     offset, reader = position if offset is None else offset, self._opened()
-    size = os.path.getsize(self._name)
+    size = paths.getsize(self._name)
     target = offset + {0: 0, 1: reader.tell() if whence == 1 else 0, 2: size}[whence]
     if target < 0 or target > size:
       raise errors.InvalidArgumentError(None, None, 'offset is out of the file')
@@ -121,12 +123,12 @@ class GFile:
   def size(self):
     """The size of the file in bytes."""
     with _translated(self._name):
-      return os.path.getsize(self._name)
+      return paths.getsize(self._name)
 
   def flush(self):
     """Hands what was written to the operating system."""
     if self._writer is not None:
-      self._writer.flush()
+      paths.flush(self._writer)
 
   def seekable(self):
     """Whether seek() works: True."""
@@ -160,13 +162,13 @@ class GFile:
 @export('gfile.Exists', 'io.gfile.exists')
 def Exists(filename):
   """Whether there is a file or a folder of that name."""
-  return os.path.exists(local(filename))
+  return paths.exists(local(filename))
 
 
 @export('gfile.IsDirectory', 'io.gfile.isdir')
 def IsDirectory(dirname):
   """Whether there is a folder of that name."""
-  return os.path.isdir(local(dirname))
+  return paths.isdir(local(dirname))
 
 
 @export('gfile.ListDirectory', 'io.gfile.listdir')
@@ -174,42 +176,42 @@ def ListDirectory(dirname):
   """The names of what is in a folder, without the folder's, in no order. NotFoundError where there
   is none."""
   with _translated(dirname):
-    if not os.path.isdir(local(dirname)):
+    if not paths.isdir(local(dirname)):
       raise FileNotFoundError(2, 'Could not find directory')
-    return os.listdir(local(dirname))
+    return paths.listdir(local(dirname))
 
 
 @export('gfile.MkDir', 'io.gfile.mkdir')
 def MkDir(dirname):
   """Makes a folder, whose parent must be there. AlreadyExistsError where there is one."""
   with _translated(dirname):
-    os.mkdir(local(dirname))
+    paths.mkdir(local(dirname))
 
 
 @export('gfile.MakeDirs', 'io.gfile.makedirs')
 def MakeDirs(dirname):
   """Makes a folder, and those above it that are missing; one that is there is no error."""
   with _translated(dirname):
-    if os.path.isfile(local(dirname)):
+    if paths.isfile(local(dirname)):
       raise NotADirectoryError(20, 'Not a directory')
-    os.makedirs(local(dirname), exist_ok=True)
+    paths.makedirs(local(dirname), exist_ok=True)
 
 
 @export('gfile.Remove', 'io.gfile.remove')
 def Remove(filename):
   """Deletes a file. NotFoundError where there is none."""
   with _translated(filename):
-    os.remove(local(filename))
+    paths.remove(local(filename))
 
 
 @export('gfile.DeleteRecursively', 'io.gfile.rmtree')
 def DeleteRecursively(dirname):
   """Deletes a folder with all that is in it. NotFoundError where there is none."""
   with _translated(dirname):
-    if os.path.isdir(local(dirname)):
-      shutil.rmtree(local(dirname))
+    if paths.isdir(local(dirname)):
+      paths.rmtree(local(dirname))
     else:
-      os.remove(local(dirname))
+      paths.remove(local(dirname))
 
 
 @export('gfile.Rename', 'io.gfile.rename')
@@ -217,18 +219,18 @@ def Rename(oldname, newname, overwrite=False):
   """Gives a file or folder another name. AlreadyExistsError where that is taken, unless
   `overwrite`."""
   with _translated(oldname):
-    if os.path.exists(local(newname)) and not overwrite:
+    if paths.exists(local(newname)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
-    os.replace(local(oldname), local(newname))
+    paths.replace(local(oldname), local(newname))
 
 
 @export('gfile.Copy', 'io.gfile.copy')
 def Copy(oldpath, newpath, overwrite=False):
   """Copies a file. AlreadyExistsError where the new name is taken, unless `overwrite`."""
   with _translated(oldpath):
-    if os.path.exists(local(newpath)) and not overwrite:
+    if paths.exists(local(newpath)) and not overwrite:
       raise FileExistsError(17, 'file already exists')
-    shutil.copyfile(local(oldpath), local(newpath))
+    paths.copyfile(local(oldpath), local(newpath))
 
 
 @export('gfile.Glob', 'io.gfile.glob')
@@ -237,24 +239,24 @@ def Glob(filename):
   in no order."""
   names = [filename] if isinstance(filename, (str, bytes)) or hasattr(
       filename, '__fspath__') else filename
-  return [n for name in names for n in glob.glob(local(name))]
+  return [n for name in names for n in paths.glob(local(name))]
 
 
 @export('gfile.Walk')
 def Walk(top, in_order=True):
   """Gives (folder, names of folders in it, names of files in it) for a folder and all below it; the
   upper ones first, or last where in_order is False."""
-  yield from os.walk(local(top), topdown=in_order)
+  yield from paths.walk(local(top), topdown=in_order)
 
 
 @export('gfile.Stat', 'io.gfile.stat')
 def Stat(filename):
   """length, mtime_nsec and is_directory of a file."""
   with _translated(filename):
-    found = os.stat(local(filename))
-  return type('FileStatistics', (), {
-      'length': found.st_size, 'mtime_nsec': found.st_mtime_ns,
-      'is_directory': os.path.isdir(local(filename))})()
+    path = local(filename)
+    return type('FileStatistics', (), {
+        'length': paths.getsize(path), 'mtime_nsec': paths.getmtime_ns(path),
+        'is_directory': paths.isdir(path)})()
 
 
 def replace(path, data):
@@ -263,19 +265,19 @@ def replace(path, data):
   import threading
   temporary = '%s.tmp%d_%d' % (path, os.getpid(), threading.get_ident())
   try:
-    with open(temporary, 'wb') as f:
+    with paths.open_bytes(temporary, 'wb') as f:
       f.write(data)
-    os.replace(temporary, path)
+    paths.replace(temporary, path)
   except BaseException:
-    if os.path.exists(temporary):
-      os.remove(temporary)
+    if paths.exists(temporary):
+      paths.remove(temporary)
     raise
 
 
 @export('io.gfile.walk')
 def walk(top, topdown=True, onerror=None):
   """(folder, folders in it, files in it) of all folders below."""
-  yield from os.walk(local(top), topdown=topdown, onerror=onerror)
+  yield from paths.walk(local(top), topdown=topdown, onerror=onerror)
 
 
 @export('python.lib.io.file_io.read_file_to_string')

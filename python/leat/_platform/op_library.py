@@ -61,7 +61,12 @@ def load_library(library_location):
     _load(library_location)
 
 
-@export('load_file_system_library')
+@export('load_file_system_library', 'experimental.register_filesystem_plugin')
 def load_file_system_library(library_filename):
-  """Loads a library that brings a file system."""
-  _load(library_filename)
+  """Loads a library that brings a file system, written against TensorFlow's C API
+  (tensorflow/c/experimental/filesystem/filesystem_interface.h). From then on paths with its scheme
+  are its own, in ops as well as in tf.gfile, savers and writers."""
+  try:
+    _leat.load_file_system(os.fspath(library_filename))
+  except _leat.StatusError as error:
+    raise errors.of_status(error) from None

@@ -9,7 +9,6 @@ The variables are those of the first graph; further graphs are added without val
 from __future__ import annotations
 
 import os
-import shutil
 
 from leat import _leat
 from leat._export import export
@@ -20,7 +19,7 @@ from leat._graph import message_text
 from leat._graph import value as values
 from leat._graph.scope import GraphKeys, control_dependencies
 from leat._ops import control, lookup, variable_collections
-from leat._platform import files, log
+from leat._platform import files, log, paths
 from leat._saved_model import constants, signature
 
 
@@ -93,13 +92,13 @@ class SavedModelBuilder:
     self._export_dir = _text(export_dir)
     self._saved_model = message.of('SavedModel')(
         saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
-    if os.path.exists(self._export_dir):
-      if os.listdir(self._export_dir):
+    if paths.exists(self._export_dir):
+      if paths.listdir(self._export_dir):
         raise AssertionError("Export directory already exists, and isn't empty. Please choose a "
                              'different export directory, or delete all the contents of the '
                              'specified directory: %s' % self._export_dir)
     else:
-      os.makedirs(self._export_dir)
+      paths.makedirs(self._export_dir)
     self._has_saved_variables = False
 
   def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None,
@@ -117,7 +116,7 @@ class SavedModelBuilder:
                                      legacy_init_op, train_op)
       saver = self._saver(saver)
     folder = os.path.join(self._export_dir, constants.VARIABLES_DIRECTORY)
-    os.makedirs(folder, exist_ok=True)
+    paths.makedirs(folder, exist_ok=True)
     saver.save(sess, os.path.join(folder, constants.VARIABLES_FILENAME), write_meta_graph=False,
                write_state=False)
     self._add(saver, sess.graph, tags, signature_def_map, assets, clear_devices,
@@ -140,7 +139,7 @@ class SavedModelBuilder:
 
   def save(self, as_text=False):
     """Writes saved_model.pb, or saved_model.pbtxt; gives its path."""
-    os.makedirs(self._export_dir, exist_ok=True)
+    paths.makedirs(self._export_dir, exist_ok=True)
     name = constants.SAVED_MODEL_FILENAME_PBTXT if as_text else constants.SAVED_MODEL_FILENAME_PB
     path = os.path.join(self._export_dir, name)
     files.replace(path, message_text.for_file(self._saved_model, as_text))
@@ -184,11 +183,11 @@ class SavedModelBuilder:
       log.info('No assets to write.')
       return
     folder = os.path.join(self._export_dir, constants.ASSETS_DIRECTORY)
-    os.makedirs(folder, exist_ok=True)
+    paths.makedirs(folder, exist_ok=True)
     for path, name in names.items():
       to = os.path.join(folder, name)
-      if os.path.abspath(path) != os.path.abspath(to):
-        shutil.copyfile(path, to)
+      if paths.abspath(path) != paths.abspath(to):
+        paths.copyfile(path, to)
     log.info('Assets written to: %s', folder)
 
   def _add(self, saver, graph, tags, signature_def_map, assets, clear_devices,

@@ -6,7 +6,7 @@ import os
 
 from leat._export import export
 from leat._graph import message, message_text
-from leat._platform import log
+from leat._platform import log, paths
 from leat._saved_model import constants
 from leat._saved_model.builder import _text
 
@@ -15,7 +15,7 @@ from leat._saved_model.builder import _text
         'saved_model.maybe_saved_model_directory', 'saved_model.contains_saved_model')
 def maybe_saved_model_directory(export_dir):
   """Whether the folder has a file saved_model.pb or saved_model.pbtxt."""
-  return any(os.path.exists(os.path.join(_text(export_dir), name)) for name in (
+  return any(paths.exists(os.path.join(_text(export_dir), name)) for name in (
       constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT))
 
 
@@ -24,12 +24,11 @@ def read(export_dir):
   folder, kind = _text(export_dir), message.of('SavedModel')
   binary = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PB)
   text = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PBTXT)
-  path = next((p for p in (binary, text) if os.path.exists(p)), None)
+  path = next((p for p in (binary, text) if paths.exists(p)), None)
   if path is None:
     raise OSError('SavedModel file does not exist at: %s/{%s|%s}' % (
         folder, constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB))
-  with open(path, 'rb') as f:
-    data = f.read()
+  data = paths.read(path)
   try:
     return kind.FromString(data) if path == binary else message_text.parse('SavedModel', data, path)
   except (message.DecodeError, UnicodeDecodeError) as error:

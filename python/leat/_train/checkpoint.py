@@ -15,6 +15,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of
 from leat._graph.scope import control_dependencies, device
 from leat._ops import array, control, variables
+from leat._platform import paths
 from leat._train import checkpoint_reader, checkpoint_state, trackable
 from leat._train.saver import _restored
 
@@ -95,7 +96,7 @@ class Checkpoint:
       if key not in self._saves:
         self._saves[key] = self._add_save(graph, held)
     prefix, written = self._saves[key]
-    os.makedirs(os.path.dirname(os.path.abspath(file_prefix)), exist_ok=True)
+    paths.makedirs(os.path.dirname(paths.abspath(file_prefix)), exist_ok=True)
     return session.run(written, {prefix: file_prefix}).decode()
 
   @staticmethod

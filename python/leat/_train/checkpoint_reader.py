@@ -15,7 +15,7 @@ from leat._graph.scope import device, init_scope
 from leat._graph.wire import tables
 from leat._ops import variable_collections
 from leat._ops import variables
-from leat._platform import log
+from leat._platform import log, paths
 from leat._train import checkpoint_state
 
 
@@ -86,7 +86,7 @@ def NewCheckpointReader(filepattern):
 def _checkpoint_of(folder_or_prefix):
   """The prefix of a checkpoint, the newest one of a folder."""
   path = os.fspath(folder_or_prefix)
-  if os.path.isdir(path):
+  if paths.isdir(path):
     newest = checkpoint_state.latest_checkpoint(path)
     return path if newest is None else newest
   return path
@@ -97,7 +97,7 @@ def load_checkpoint(ckpt_dir_or_file):
   """The reader of a checkpoint, or of the newest one of a folder; ValueError where the folder has
   none."""
   prefix = _checkpoint_of(ckpt_dir_or_file)
-  if os.path.isdir(prefix):
+  if paths.isdir(prefix):
     raise ValueError("Couldn't find 'checkpoint' file or checkpoints in given directory %s" %
                      ckpt_dir_or_file)
   return NewCheckpointReader(prefix)

@@ -1,13 +1,12 @@
 """The file that says which checkpoints of a folder there are, and the files of a checkpoint."""
 from __future__ import annotations
 
-import glob
 import os
 import re
 
 from leat._export import export
 from leat._graph import message, message_text
-from leat._platform import files
+from leat._platform import files, paths
 
 
 def meta_name(prefix, suffix='meta'):
@@ -21,31 +20,32 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path,
                                     last_preserved_timestamp=None):
   """The message of the state file, with paths relative to save_dir where that is relative."""
   # A list that was given grows by the newest checkpoint, as callers of TensorFlow may rely on.
-  paths = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
-  if not paths or paths[-1] != model_checkpoint_path:
-    paths.append(model_checkpoint_path)
+  prefixes = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
+  if not prefixes or prefixes[-1] != model_checkpoint_path:
+    prefixes.append(model_checkpoint_path)
   times = list(all_model_checkpoint_timestamps or [])
-  if times and len(times) != len(paths):
+  if times and len(times) != len(prefixes):
     raise ValueError('Checkpoint timestamps, if provided, must match checkpoint paths (got paths '
-                     '%s and timestamps %s)' % (paths, times))
+                     '%s and timestamps %s)' % (prefixes, times))
   if not os.path.isabs(save_dir):
     relative = lambda p: p if os.path.isabs(p) else os.path.relpath(p, save_dir or '.')
-    paths, model_checkpoint_path = [relative(p) for p in paths], relative(model_checkpoint_path)
+    model_checkpoint_path = relative(model_checkpoint_path)
+    prefixes = [relative(p) for p in prefixes]
   return message.of('CheckpointState')(
-      model_checkpoint_path=model_checkpoint_path, all_model_checkpoint_paths=paths,
+      model_checkpoint_path=model_checkpoint_path, all_model_checkpoint_paths=prefixes,
       all_model_checkpoint_timestamps=times, last_preserved_timestamp=last_preserved_timestamp)
 
 
-def write(save_dir, path, paths, latest_filename=None, relative=False, **times):
+def write(save_dir, path, prefixes, latest_filename=None, relative=False, **times):
   """Replaces the state file."""
   folder = save_dir or '.'
   if relative:
     strip = lambda p: os.path.relpath(p, folder) if os.path.isabs(p) or save_dir else p
-    path, paths = strip(path), [strip(p) for p in paths]
+    path, prefixes = strip(path), [strip(p) for p in prefixes]
     state = message.of('CheckpointState')(model_checkpoint_path=path,
-                                          all_model_checkpoint_paths=paths or [path], **times)
+                                          all_model_checkpoint_paths=prefixes or [path], **times)
   else:
-    state = generate_checkpoint_state_proto(save_dir, path, paths, **times)
+    state = generate_checkpoint_state_proto(save_dir, path, prefixes, **times)
   name = os.path.join(files.local(folder), latest_filename or 'checkpoint')
   files.replace(name, str(state).encode())
 
@@ -67,14 +67,13 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
   model_checkpoint_path and all_model_checkpoint_paths; None where there is none."""
   name = os.path.join(files.local(checkpoint_dir), latest_filename or 'checkpoint')
   try:
-    with open(name, 'rb') as f:
-      text = f.read()
-    state = message_text.parse('CheckpointState', text, name)
+    state = message_text.parse('CheckpointState', paths.read(name), name)
   except OSError:
     return None
   if not state.model_checkpoint_path:
     raise ValueError('Invalid checkpoint state loaded from %s' % checkpoint_dir)
-  full = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
+  full = lambda p: (p if os.path.isabs(p) or paths.is_remote(p)
+                    else os.path.join(checkpoint_dir, p))
   state.model_checkpoint_path = full(state.model_checkpoint_path)
   for i, p in enumerate(list(state.all_model_checkpoint_paths)):
     state.all_model_checkpoint_paths[i] = full(p)
@@ -94,7 +93,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 def checkpoint_exists(checkpoint_prefix):
   """Whether there is a checkpoint of that name, of either version."""
   pattern = re.sub(r'-\?\?\?\?\?-of-', '-*-of-', files.local(checkpoint_prefix))
-  return bool(glob.glob(pattern + '.index') or glob.glob(pattern))
+  return bool(paths.glob(pattern + '.index') or paths.glob(pattern))
 
 
 @export('train.remove_checkpoint')
@@ -102,11 +101,11 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
   """Removes the files of a checkpoint."""
   del checkpoint_format_version
   prefix = files.local(checkpoint_prefix)
-  names = glob.glob(prefix + '.index') + glob.glob(prefix + '.data-?????-of-?????')
+  names = paths.glob(prefix + '.index') + paths.glob(prefix + '.data-?????-of-?????')
   if not names:
-    names = glob.glob(prefix)
-  for name in names + glob.glob(meta_name(prefix, meta_graph_suffix)):
-    os.remove(name)
+    names = paths.glob(prefix)
+  for name in names + paths.glob(meta_name(prefix, meta_graph_suffix)):
+    paths.remove(name)
 
 
 @export('train.get_checkpoint_mtimes')
@@ -114,7 +113,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
   """When each checkpoint was written."""
   found = []
   for prefix in map(files.local, checkpoint_prefixes):
-    names = glob.glob(prefix + '.index') or glob.glob(prefix)
+    names = paths.glob(prefix + '.index') or paths.glob(prefix)
     if names:
-      found.append(os.path.getmtime(names[0]))
+      found.append(paths.getmtime_ns(names[0]) / 1e9)
   return found

@@ -14,6 +14,7 @@ from leat import _leat
 from leat._export import export
 from leat._graph import graph as graphs
 from leat._graph import message
+from leat._platform import paths
 from leat._platform.log import get_logger
 
 _count = [0]   # of the files that this process has begun
@@ -25,7 +26,7 @@ class _EventFile:
 
   def __init__(self, folder, suffix, max_queue):
     self._folder, self._suffix, self._max_queue = folder, suffix, max_queue
-    os.makedirs(folder, exist_ok=True)
+    paths.makedirs(folder, exist_ok=True)
     self._open()
 
   def _open(self):

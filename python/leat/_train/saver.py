@@ -14,6 +14,7 @@ from leat._graph.apply import apply_op
 from leat._graph.conversion import constant_of
 from leat._graph.scope import GraphKeys, control_dependencies, device, name_scope
 from leat._ops import array, control, variables
+from leat._platform import paths
 from leat._train import checkpoint_state
 
 
@@ -311,7 +312,7 @@ class Saver:
         prefix = sess.run(self.saver_def.save_tensor_name,
                           {self.saver_def.filename_tensor_name: prefix}).decode()
       except (errors.FailedPreconditionError, errors.NotFoundError) as error:
-        if not os.path.isdir(os.path.dirname(os.path.abspath(save_path))):
+        if not paths.isdir(os.path.dirname(paths.abspath(save_path))):
           raise ValueError("Parent directory of {} doesn't exist, can't save.".format(
               save_path)) from error
         raise

@@ -9,7 +9,7 @@ from leat._graph import graph as graphs
 from leat._graph import message_text
 from leat._graph.scope import GraphKeys, name_scope
 from leat._ops import control_flow, initializers, variable_scope, variables
-from leat._platform import files
+from leat._platform import files, paths
 
 # The collection that keeps the tensor of global_step_read().
 _READ_KEY = 'global_step_read_op_cache'
@@ -103,7 +103,7 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
   graph_def = graph_or_graph_def
   if isinstance(graph_or_graph_def, graphs.Graph):
     graph_def = graph_or_graph_def.as_graph_def()
-  os.makedirs(logdir, exist_ok=True)
+  paths.makedirs(logdir, exist_ok=True)
   path = os.path.join(logdir, name)
   files.replace(path, message_text.for_file(graph_def, as_text))
   return path
