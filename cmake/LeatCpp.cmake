@@ -25,7 +25,12 @@ if(LEAT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 enable_language(CXX)
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # tests and examples: the work is in the library
+# Tests and examples: the work is in the library. Under sanitizers to optimize them would take longer
+# than they run.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+if(LEAT_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")
+endif()
 set(LEAT_CPP_INCLUDE ${CMAKE_BINARY_DIR}/cpp/include)
 
 # Installed, it is Leat::leat_cpp: the shared library, and C++17 for whoever links it.
