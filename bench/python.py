@@ -49,6 +49,7 @@ ROWS = [
     Row('10 feeds, 10 fetches, us', 'ten', 'us', most=15),
     Row('softmax, batch 100, us', 'softmax', 'us', ratio=3),
     Row('MLP 128-32, batch 100, us', 'mlp', 'us', ratio=1.5),
+    Row('32 images as records, us', 'images', 'us', ratio=1.2),
     Row('a node by x + y, us', 'build_sums', 'us', most=10),
     Row('Inception-v3, s', 'build_inception', 'seconds', most=1),
     Row('Inception-v3, KB a node', 'build_inception', 'kb', most=2),
