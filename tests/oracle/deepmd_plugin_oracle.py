@@ -336,9 +336,11 @@ def model_questions(folder):
     # One model has no outputs of such names: what no other node reads.
     fetches = fetches or [node.name for node in graph.node
                           if node.name not in read and node.op not in ('Const', 'NoOp')]
+    single = any(node.attr['T'].type == FLOAT for node in graph.node if 'T' in node.attr)
     for periodic in (True, False):
       found.append(('model %s%s' % (os.path.basename(path)[:-6], '' if periodic else ', open'),
-                    graph.SerializeToString(), model_feeds(graph, periodic), fetches, 1e-9, ''))
+                    graph.SerializeToString(), model_feeds(graph, periodic), fetches,
+                    2e-6 if single else 1e-9, ''))
   return found
 
 
