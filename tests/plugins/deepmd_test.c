@@ -210,8 +210,9 @@ static void test_lists(void** state) {
   }
 }
 
-// Atoms on a line, all of them within the cutoff of the first: of each type the nearest find places,
-// in the order of their distance. A virtual atom is nobody's neighbor and has an empty matrix.
+// Atoms on a line, all of them within the cutoff of the first: of each type the nearest find
+// places, in the order of their distance. A virtual atom is nobody's neighbor and has an empty
+// matrix.
 static void test_few_places(void** state) {
   static double davg[2 * 360], dstd[2 * 360];
   static const double kPlaces[] = {0, 1.1, 0.8, 2.9, 1.7, 0.4, 1.3, 2.2};
