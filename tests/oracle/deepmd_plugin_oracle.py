@@ -1,8 +1,8 @@
-"""The plug-in of examples/plugins/deepmd beside DeePMD-kit's own op library (the package deepmd-kit,
-of which only that file is used), which its authors built for the TensorFlow that is here. Graphs are
-run three times, each in a process of its own: by Leat with the plug-in, by TensorFlow with DeePMD's
-library, and by TensorFlow with the plug-in, which knows nothing of Leat. First single ops on made
-systems, then, where LEAT_DATA_DIR is, DeePMD's test models as a whole.
+"""The plug-in of examples/plugins/deepmd beside DeePMD-kit's own op library (the package
+deepmd-kit, of which only that file is used), which its authors built for the TensorFlow that is
+here. Graphs are run three times, each in a process of its own: by Leat with the plug-in, by
+TensorFlow with DeePMD's library, and by TensorFlow with the plug-in, which knows nothing of Leat.
+First single ops on made systems, then, where LEAT_DATA_DIR is, DeePMD's test models as a whole.
 
 usage: deepmd_plugin_oracle.py                     the comparison
        deepmd_plugin_oracle.py WHICH LIBRARY FILE  runs what FILE holds; WHICH: leat, tensorflow

@@ -6,7 +6,7 @@
 
 #include "plugins/deepmd_kit.h"
 
-static double davg[2 * 360], dstd[2 * 360];
+static double davg[2 * 400], dstd[2 * 400];  // some cases have more columns than they should
 
 static void expect_refused(const deepmd_node_t* node, TF_Code code, const char* text) {
   TF_Status* s = TF_NewStatus();
@@ -28,7 +28,7 @@ static void expect_runs(const deepmd_node_t* node) {
 
 typedef struct environment_t {
   deepmd_system_t system;
-  int32_t natoms[4];
+  int32_t natoms[16];
   deepmd_node_t node;
 } environment_t;
 
@@ -129,7 +129,7 @@ static void test_boxes(void** state) {
   expect_refused(node, TF_INVALID_ARGUMENT, "box has volume");
   node = set_up(&e, "ProdEnvMatA", true);
   for (int i = 0; i < 9; ++i) e.system.box[i] *= 1e-9;
-  expect_refused(node, TF_INVALID_ARGUMENT, "too little for a cutoff of 3");
+  expect_refused(node, TF_INVALID_ARGUMENT, "e-09, too little for a cutoff of 3");
   // Few cells that hold many atoms each: what counts is the number of images.
   node = set_up(&e, "ProdEnvMatA", true);
   for (int i = 0; i < 9; ++i) e.system.box[i] *= 0.004;
@@ -226,6 +226,61 @@ static void test_attributes(void** state) {
     node->rcut = NAN;
     expect_refused(node, TF_INVALID_ARGUMENT, "the cutoff is");
   }
+}
+
+// ---- anything -----------------------------------------------------------------------------------
+
+static uint32_t next_random(uint32_t* inout_seed) {
+  *inout_seed = *inout_seed * 1664525 + 1013904223;
+  return *inout_seed >> 8;
+}
+
+// Numbers that are at the end of something.
+static int32_t odd_int(uint32_t* seed) {
+  static const int32_t kOdd[] = {0, 1, -1, 2, 3, 5, 6, 7, 12, 100, 65536, INT32_MAX, INT32_MIN};
+  return kOdd[next_random(seed) % (sizeof kOdd / sizeof *kOdd)];
+}
+
+static double odd_real(uint32_t* seed) {
+  static const double kOdd[] = {0,    -0.0,  1e-300, 1e-30,    1e9,       -1e17,
+                                1e38, 1e308, NAN,    INFINITY, -INFINITY, 1e-3};
+  return kOdd[next_random(seed) % (sizeof kOdd / sizeof *kOdd)];
+}
+
+// Up to four changes of a node that runs: whatever they are, it runs or tells what is wrong. What it
+// reads or writes beside its tensors is for a sanitizer to find.
+static void test_anything(void** state) {
+  uint32_t seed = 5;
+  int ran = 0, refused = 0;
+  environment_t e;
+  TF_Status* s = TF_NewStatus();
+  for (int round = 0; round < 3000; ++round) {
+    deepmd_node_t* node = set_up(&e, kOps[round % 3], next_random(&seed) % 2);
+    if (round % 5 == 0) {
+      e.natoms[0] = 2;
+      node->inputs[4].columns = 17 + next_random(&seed) % 12;
+      e.system.mesh[16] = 1;
+    }
+    for (int change = next_random(&seed) % 4; change >= 0; --change) {
+      deepmd_value_t* value = &node->inputs[next_random(&seed) % 7];
+      switch (next_random(&seed) % 9) {
+        case 0: value->columns += value->columns > 0 && next_random(&seed) % 2 ? -1 : 1; break;
+        case 1: value->rows = next_random(&seed) % 3; break;
+        case 2: e.natoms[next_random(&seed) % 4] = odd_int(&seed); break;
+        case 3: e.system.type[next_random(&seed) % 6] = odd_int(&seed); break;
+        case 4: e.system.mesh[16 + next_random(&seed) % 12] = odd_int(&seed); break;
+        case 5: e.system.box[next_random(&seed) % 9] = odd_real(&seed); break;
+        case 6: e.system.coord[next_random(&seed) % 18] = odd_real(&seed); break;
+        case 7: node->rcut_smth = odd_real(&seed); break;
+        default: node->rcut = odd_real(&seed); break;
+      }
+    }
+    TF_Code code = deepmd_run(node, NULL, NULL, s);
+    if (code != TF_OK && code != TF_INVALID_ARGUMENT) fail_msg("code %d: %s", code, TF_Message(s));
+    code == TF_OK ? ++ran : ++refused;
+  }
+  assert_true(ran > 200 && refused > 200);
+  TF_DeleteStatus(s);
 }
 
 // ---- forces and virials -------------------------------------------------------------------------
@@ -376,8 +431,8 @@ int main(void) {
       cmocka_unit_test(test_shapes), cmocka_unit_test(test_atoms),
       cmocka_unit_test(test_boxes),  cmocka_unit_test(test_meshes),
       cmocka_unit_test(test_lists),  cmocka_unit_test(test_attributes),
-      cmocka_unit_test(test_products), cmocka_unit_test(test_mask),
-      cmocka_unit_test(test_fragments),
+      cmocka_unit_test(test_anything), cmocka_unit_test(test_products),
+      cmocka_unit_test(test_mask),   cmocka_unit_test(test_fragments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

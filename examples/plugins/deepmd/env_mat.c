@@ -9,9 +9,10 @@
 //   s(r) = w(u) / r,   u = (r - rcut_smth) / (rcut - rcut_smth),
 //   w(u) = 1 for u < 0, 1 - 10 u^3 + 15 u^4 - 6 u^5, and 0 for u >= 1
 //
-// less davg and divided by dstd, which have a row for each type of the central atom. |descrpt_deriv|
-// is the derivative of each element by the position of the central atom, and so minus the one by
-// the position of the neighbor. All is computed in double, also for coordinates in float.
+// less davg and divided by dstd, which have a row for each type of the central atom.
+// |descrpt_deriv| is the derivative of each element by the position of the central atom, and so
+// minus the one by the position of the neighbor. All is computed in double, also for coordinates in
+// float. Two atoms in one place give infinities, as the formulas do.
 //
 // What the input mesh holds says how neighbors are found; only its size matters in most cases:
 //
@@ -403,7 +404,8 @@ static bool compute_frame(run_t* run, int64_t frame, deepmd_cells_t* cells) {
   const double* positions = run->positions;
   const int32_t* origins = NULL;
   if (run->search == SEARCH_BOX) {
-    if (!deepmd_cells_initialize_box(run->call, positions, run->types, all, box, env->rcut, cells)) {
+    if (!deepmd_cells_initialize_box(run->call, positions, run->types, all, box, env->rcut,
+                                     cells)) {
       return false;
     }
     positions = cells->positions;
@@ -436,7 +438,7 @@ static void compute(void* kernel, TF_OpKernelContext* ctx) {
   deepmd_call_t call = {.ctx = ctx, .status = TF_NewStatus(), .op = env->op};
   run_t run = {.call = &call, .env = env};
   bool good = read_inputs(&run) && prepare(&run);
-  // Without atoms there is nothing to do in any frame, however many a shape of no elements tells of.
+  // Without atoms there is nothing to do, however many frames a shape without elements tells of.
   int64_t frames = good && run.natoms.all > 0 ? run.inputs[COORD].rows : 0;
   for (int64_t frame = 0; good && frame < frames; ++frame) {
     deepmd_cells_t cells = {0};

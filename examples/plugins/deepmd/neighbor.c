@@ -1,7 +1,7 @@
-// Finds the atoms within the cutoff of each atom by a grid of cells that are at least as wide as the
-// cutoff where there are enough atoms to fill them: the neighbors of an atom are then in its cell
-// and in those around it. In a periodic box the grid continues beyond the box for |reach| cells on
-// each side, and the cells out there hold images of the atoms inside, made once for each frame:
+// Finds the atoms within the cutoff of each atom by a grid of cells that are at least as wide as
+// the cutoff: the neighbors of an atom are then in its cell and in those around it. In a periodic
+// box the grid continues beyond the box for |reach| cells on each side, and the cells out there
+// hold images of the atoms inside, made once for each frame:
 //
 //        reach    size     reach
 //      |  c' d' | a b c d | a' b' |      a box of 4 cells in one direction; a' is an image of a
@@ -176,8 +176,7 @@ static bool box_initialize(const deepmd_call_t* call, const double* edges, box_t
   }
   if (good) return true;
   return deepmd_fail(call, TF_INVALID_ARGUMENT,
-                     "box has volume %g, must have one that is neither 0 nor too large for a number",
-                     volume);
+                     "box has volume %g, must be one that is neither 0 nor infinite", volume);
 }
 
 // Calls for each cell of the grid, in order, what |visit| is; |place| counts from the box.
@@ -306,7 +305,7 @@ bool deepmd_cells_initialize_box(const deepmd_call_t* call, const double* positi
     total *= (double)cells->size[d] + 2 * reach;
     if (!(total < (double)kMostImages)) {
       return deepmd_fail(call, TF_INVALID_ARGUMENT,
-                         "box has faces at a distance of %g, which is too little for a cutoff of %g",
+                         "box has faces at a distance of %g, too little for a cutoff of %g",
                          geometry.faces[d], cutoff);
     }
     cells->reach[d] = (int64_t)reach;
