@@ -79,6 +79,43 @@ static void test_shapes(void** state) {
   }
 }
 
+// Known ranks are checked when the node is made.
+static void test_static_ranks(void** state) {
+  static const struct {
+    const char *op, *ranks;
+    TF_DataType dtypes[7];
+  } kNodes[] = {
+      {"ProdForceSeR", "2221", {TF_DOUBLE, TF_DOUBLE, TF_INT32, TF_INT32}},
+      {"ProdVirialSeR", "22221", {TF_DOUBLE, TF_DOUBLE, TF_DOUBLE, TF_INT32, TF_INT32}},
+      {"DescrptSeAMask", "222", {TF_DOUBLE, TF_INT32, TF_INT32, TF_DOUBLE, TF_INT32, TF_INT32}},
+      {"DprcPairwiseIdx", "21", {TF_INT32, TF_INT32}},
+  };
+  deepmd_load();
+  TF_Status* s = TF_NewStatus();
+  for (size_t n = 0; n < sizeof kNodes / sizeof *kNodes; ++n) {
+    int checked = (int)strlen(kNodes[n].ranks);
+    for (int wrong = -1; wrong < checked; ++wrong) {
+      TF_Graph* graph = TF_NewGraph();
+      TF_OperationDescription* desc = TF_NewOperation(graph, kNodes[n].op, "y");
+      for (int i = 0; i < 7 && kNodes[n].dtypes[i]; ++i) {
+        const int64_t dims[3] = {-1, -1, -1};
+        char name[20];
+        snprintf(name, sizeof name, "in%d", i);
+        int rank = i >= checked ? 0 : i == wrong ? 3 : kNodes[n].ranks[i] - '0';
+        TF_AddInput(desc, kit_out(kit_shaped(graph, name, kNodes[n].dtypes[i], rank, dims), 0));
+      }
+      TF_FinishOperation(desc, s);
+      if (wrong < 0) {
+        kit_ok(s);
+      } else {
+        kit_expect_text(s, TF_INVALID_ARGUMENT, "rank 3");
+      }
+      TF_DeleteGraph(graph);
+    }
+  }
+  TF_DeleteStatus(s);
+}
+
 static void test_atoms(void** state) {
   environment_t e;
   for (int o = 0; o < 3; ++o) {
@@ -247,8 +284,8 @@ static double odd_real(uint32_t* seed) {
   return kOdd[next_random(seed) % (sizeof kOdd / sizeof *kOdd)];
 }
 
-// Up to four changes of a node that runs: whatever they are, it runs or tells what is wrong. What it
-// reads or writes beside its tensors is for a sanitizer to find.
+// Up to four changes of a node that runs: whatever they are, it runs or tells what is wrong. What
+// it reads or writes beside its tensors is for a sanitizer to find.
 static void test_anything(void** state) {
   uint32_t seed = 5;
   int ran = 0, refused = 0;
@@ -428,7 +465,8 @@ static void test_fragments(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_atoms),
+      cmocka_unit_test(test_shapes), cmocka_unit_test(test_static_ranks),
+      cmocka_unit_test(test_atoms),
       cmocka_unit_test(test_boxes),  cmocka_unit_test(test_meshes),
       cmocka_unit_test(test_lists),  cmocka_unit_test(test_attributes),
       cmocka_unit_test(test_anything), cmocka_unit_test(test_products),

@@ -5,7 +5,12 @@
 
 #include "capi/kit.h"
 
-enum { DEEPMD_MOST_INPUTS = 7, DEEPMD_MOST_OUTPUTS = 7, DEEPMD_MOST_VALUES = 32000 };
+enum {
+  DEEPMD_MOST_ATOMS = 400,
+  DEEPMD_MOST_INPUTS = 7,
+  DEEPMD_MOST_OUTPUTS = 7,
+  DEEPMD_MOST_VALUES = 45000
+};
 
 // A vector (|rows| below 0) or a matrix, of int32 or of reals.
 typedef struct deepmd_value_t {
@@ -34,9 +39,9 @@ TF_Code deepmd_run(const deepmd_node_t* node, double (*out_values)[DEEPMD_MOST_V
 // A made system of two types in a box (its edges are rows) or in open space.
 typedef struct deepmd_system_t {
   int32_t local, all;
-  double coord[3 * 64], box[9];
-  int32_t type[64];
-  int32_t mesh[400];
+  double coord[3 * DEEPMD_MOST_ATOMS], box[9];
+  int32_t type[DEEPMD_MOST_ATOMS];
+  int32_t mesh[2000];
   int64_t mesh_size;
 } deepmd_system_t;
 

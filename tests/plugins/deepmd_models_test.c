@@ -15,7 +15,8 @@ enum { ATOMS = 6, MOST = 3 * ATOMS };
 typedef struct case_t {
   const char* model;
   bool periodic, one_type;
-  double energies[ATOMS], forces[3 * ATOMS], virial[9];  // in the order of kCoord
+  // In the order of kCoord; atom virials that are all 0 are not compared.
+  double energies[ATOMS], forces[3 * ATOMS], virial[9], atom_virials[9 * ATOMS];
   const char* tensor;  // instead of energies: an output of the two oxygens, with its values
   int count;
   double values[MOST];
@@ -35,7 +36,21 @@ static const case_t kCases[] = {
                 -0.17485182968, 0.34573635249, 0.001286482987, 0.37572511653, -0.59725887009,
                 -0.59870061971, -0.20044503049, 0.24959016554},
      .virial = {-1.1790314852, -0.25961004747, 0.8164681548, -0.25961004747, -0.78255738769,
-                0.56793825872, 0.8164681548, 0.56793825872, -1.1514319074}},
+                0.56793825872, 0.8164681548, 0.56793825872, -1.1514319074},
+     .atom_virials = {-0.29122341269, -0.038006108466, 0.27766249875, -0.050537610039,
+                      -0.3152373042, 0.10608942901, 0.28263891316, 0.10391299707, -0.25843787923,
+                      -0.3121722368, 0.084832758768, 0.25246623423, 0.041421767711,
+                      -0.038202852308, -0.027273111731, 0.26688597898, -0.064482435694,
+                      -0.21217314704, -0.086243352203, -0.18096953567, 0.15298752945,
+                      -0.12836581852, -0.19926822798, 0.14099249996, 0.13983227353,
+                      0.18043184746, -0.1470309319, -0.25939836616, -0.042365362792,
+                      0.033863879202, -0.041740175378, -0.10035002822, 0.15256908152,
+                      0.033989761099, 0.15222539084, -0.23491255813, 0.00095155459776,
+                      -0.016432188492, 0.019932347654, 0.00060272653322, -0.095632563989,
+                      0.1510815124, -0.0077380948169, 0.15028327725, -0.23809657837,
+                      -0.23094567198, -0.066669610812, 0.079555665512, -0.080990937779,
+                      -0.033866410998, 0.044478847557, 0.10085932286, 0.045567181792,
+                      -0.060780812738}},
     {.model = "deeppot",
      .energies = {-92.559348393103, -186.3253376737, -185.72372993414, -92.793085397175,
                   -186.37081058232, -186.3635196515},
@@ -149,7 +164,7 @@ static TF_Tensor* feed_of(const case_t* c, const char* name) {
 // Runs the model with a feed for each of its placeholders.
 static void run_model(const case_t* c, TF_Graph* graph, const char* const* names, int count,
                       TF_Tensor** out_values) {
-  TF_Output feeds[8], fetches[4];
+  TF_Output feeds[8], fetches[5];
   TF_Tensor* fed[8];
   int fed_count = 0;
   size_t position = 0;
@@ -183,8 +198,9 @@ static void expect_near(const case_t* c, const char* what, const TF_Tensor* tens
 }
 
 static void judge(const case_t* c, TF_Graph* graph) {
-  static const char* const kNames[] = {"o_atom_energy", "o_force", "o_virial", "o_energy"};
-  TF_Tensor* values[4] = {NULL};
+  static const char* const kNames[] = {"o_atom_energy", "o_force", "o_virial", "o_energy",
+                                      "o_atom_virial"};
+  TF_Tensor* values[5] = {NULL};
   if (c->tensor) {
     run_model(c, graph, &c->tensor, 1, values);
     assert_int_equal(TF_TensorElementCount(values[0]), c->count);
@@ -192,7 +208,7 @@ static void judge(const case_t* c, TF_Graph* graph) {
     TF_DeleteTensor(values[0]);
     return;
   }
-  run_model(c, graph, kNames, 4, values);
+  run_model(c, graph, kNames, 5, values);
   double energy = 0;
   for (int i = 0; i < ATOMS; ++i) {
     int atom = kOrder[i];
@@ -201,10 +217,13 @@ static void judge(const case_t* c, TF_Graph* graph) {
     for (int d = 0; d < 3; ++d) {
       expect_near(c, kNames[1], values[1], 3 * i + d, c->forces[3 * atom + d]);
     }
+    for (int k = 0; k < 9 && c->atom_virials[0] != 0; ++k) {
+      expect_near(c, kNames[4], values[4], 9 * i + k, c->atom_virials[9 * atom + k]);
+    }
   }
   for (int k = 0; k < 9; ++k) expect_near(c, kNames[2], values[2], k, c->virial[k]);
   expect_near(c, kNames[3], values[3], 0, energy);
-  for (int i = 0; i < 4; ++i) TF_DeleteTensor(values[i]);
+  for (int i = 0; i < 5; ++i) TF_DeleteTensor(values[i]);
 }
 
 static void test_models(void** state) {

@@ -14,7 +14,7 @@ static const double kThinBox[9] = {2.2, 0, 0, 0.4, 5, 0, 0, 0, 6};
 static double environment[6][DEEPMD_MOST_VALUES], products[2][DEEPMD_MOST_VALUES];
 
 typedef struct outcome_t {
-  double energy, force[3 * 64], virial[9], atom_virial[9 * 64];
+  double energy, force[3 * DEEPMD_MOST_ATOMS], virial[9], atom_virial[9 * DEEPMD_MOST_ATOMS];
 } outcome_t;
 
 // The energy of |system|, and its forces and virial unless |energy_only|.
@@ -22,7 +22,7 @@ static outcome_t evaluate(const char* op, const deepmd_system_t* system, TF_Data
                           bool energy_only) {
   static double davg[2 * 360], dstd[2 * 360];
   bool radial = !strcmp(op, "ProdEnvMatR");
-  int32_t natoms[4], list[64 * 90];
+  int32_t natoms[4], list[36 * 90];
   int64_t counts[6];
   outcome_t outcome = {0};
   TF_Status* s = TF_NewStatus();
@@ -181,6 +181,39 @@ static void test_doubled_box(void** state) {
   for (int k = 0; k < 9; ++k) expect_near(two.virial[k], 2 * one.virial[k], 1e-9);
 }
 
+// A box is the same as open space with the images around it: 26 boxes of ghosts, whose forces are
+// those of the atoms that they are images of.
+static void test_images(void** state) {
+  deepmd_system_t system = deepmd_system(12, kSkewBox), open = system;
+  open.mesh_size = 0;
+  for (int i = 0; i < 12; ++i) {  // atoms are one box too low or too high
+    for (int d = 0; d < 3; ++d) {
+      open.coord[3 * i + d] += (i % 3 == 0 ? -1 : 1) * system.box[6 + d];
+    }
+  }
+  for (int image = 0; image < 27; ++image) {
+    if (image == 13) continue;
+    const int shift[3] = {image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1};
+    for (int i = 0; i < 12; ++i, ++open.all) {
+      open.type[open.all] = system.type[i];
+      for (int d = 0; d < 3; ++d) {
+        open.coord[3 * open.all + d] = open.coord[3 * i + d] + shift[0] * system.box[d] +
+                                       shift[1] * system.box[3 + d] + shift[2] * system.box[6 + d];
+      }
+    }
+  }
+  open.local = 12;
+  outcome_t here = evaluate("ProdEnvMatA", &system, TF_DOUBLE, false);
+  outcome_t there = evaluate("ProdEnvMatA", &open, TF_DOUBLE, false);
+  expect_near(there.energy, here.energy, 1e-11);
+  for (int k = 0; k < 9; ++k) expect_near(there.virial[k], here.virial[k], 1e-9);
+  for (int i = 0; i < 36; ++i) {
+    double sum = 0;
+    for (int image = 0; image < 27; ++image) sum += there.force[36 * image + i];
+    expect_near(sum, here.force[i], 1e-9);
+  }
+}
+
 // Lists in the mesh, which name every other atom in any order, give what a search gives. The last
 // four atoms are ghosts: neighbors without an environment of their own.
 static void test_lists(void** state) {
@@ -208,6 +241,27 @@ static void test_lists(void** state) {
     }
     assert_true(ghosts);
   }
+}
+
+// Atoms that need a grid of many cells, beside lists of all atoms.
+static void test_cells(void** state) {
+  static const double kLarge[9] = {12, 0, 0, 0, 13, 0, 0, 0, 9};
+  deepmd_system_t system = deepmd_system(36, kLarge), listed;
+  system.mesh_size = 0;
+  listed = system;
+  int32_t* next = listed.mesh + 16;
+  for (int i = 0; i < 36; ++i) *next++ = i;
+  for (int i = 0; i < 36; ++i) *next++ = 35;
+  for (int i = 0; i < 36; ++i) {
+    for (int j = 0; j < 36; ++j) {
+      if (j != i) *next++ = j;
+    }
+  }
+  listed.mesh_size = next - listed.mesh;
+  outcome_t here = evaluate("ProdEnvMatA", &system, TF_DOUBLE, false);
+  outcome_t there = evaluate("ProdEnvMatA", &listed, TF_DOUBLE, false);
+  assert_true(here.energy == there.energy);
+  for (int i = 0; i < 3 * 36; ++i) assert_true(here.force[i] == there.force[i]);
 }
 
 // Atoms on a line, all of them within the cutoff of the first: of each type the nearest find
@@ -379,7 +433,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forces),      cmocka_unit_test(test_virial),
       cmocka_unit_test(test_translation), cmocka_unit_test(test_float),
-      cmocka_unit_test(test_doubled_box), cmocka_unit_test(test_lists),
+      cmocka_unit_test(test_doubled_box), cmocka_unit_test(test_images),
+      cmocka_unit_test(test_cells),       cmocka_unit_test(test_lists),
       cmocka_unit_test(test_few_places),  cmocka_unit_test(test_one_pair),
       cmocka_unit_test(test_mask),        cmocka_unit_test(test_fragments),
   };
