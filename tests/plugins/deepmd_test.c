@@ -391,6 +391,13 @@ static void test_mask(void** state) {
     coord[i] = kept;
     expect_near(products[0][i], -(above - below) / (2 * step), 1e-7);
   }
+  // Where all atoms are masked there are no forces, whatever the derivatives are.
+  const int32_t nobody[5] = {0};
+  masked_energy(coord, mask, s);
+  node.inputs[2].ints = nobody;
+  deepmd_run(&node, products, NULL, s);
+  kit_ok(s);
+  for (int i = 0; i < 15; ++i) assert_true(products[0][i] == 0);
   TF_DeleteStatus(s);
 }
 

@@ -10,6 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// TensorFlow's own ops.h names these without a typedef, as only C++ allows; C11 allows to say twice
+// what they are.
+typedef struct TF_DimensionHandle TF_DimensionHandle;
+typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
+typedef struct TF_ShapeHandle TF_ShapeHandle;
+typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;
+
 #include "tensorflow/c/kernels.h"
 #include "tensorflow/c/ops.h"
 #include "tensorflow/c/tf_tensor.h"
