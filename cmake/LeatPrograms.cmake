@@ -86,8 +86,9 @@ if(sources AND TARGET leat_module_grpc AND PKG_CONFIG_FOUND)
 endif()
 
 # <x>_plugin.c of the examples and tests -> lib/<x>_plugin.so: what a program loads, linked against
-# nothing.
+# nothing. Those of several sources (examples/plugins/) are LeatPluginFolders.cmake's.
 leat_glob(plugins examples/*_plugin.c tests/*_plugin.c)
+list(FILTER plugins EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/examples/plugins/")
 foreach(plugin ${plugins})
   get_filename_component(plugin_name ${plugin} NAME_WE)
   add_library(${plugin_name} MODULE ${plugin})
@@ -98,6 +99,7 @@ foreach(plugin ${plugins})
 endforeach()
 
 file(GLOB folders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*)
+list(REMOVE_ITEM folders ${CMAKE_SOURCE_DIR}/examples/plugins)
 foreach(folder ${folders})
   get_filename_component(name ${folder} NAME)
   leat_glob(sources examples/${name}/*.c)
