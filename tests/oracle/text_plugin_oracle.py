@@ -21,6 +21,7 @@ for _absent in [n for n, there in (('TensorFlow Text', importlib.util.find_spec(
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tensorflow_text  # noqa: E402, F401
+from tensorflow.python.framework import op_def_registry  # noqa: E402
 from tensorflow.python.framework.op_def_library import apply_op  # noqa: E402
 
 from library_process import OURS, THEIRS, Library  # noqa: E402
@@ -63,6 +64,16 @@ def decoded(texts, splits=np.int64):
 
 
 # ---- Runs ----------------------------------------------------------------------------------------
+def call(op, name, **arguments):
+  """A node, with the defaults of what is not given."""
+  for attr in op_def_registry.get(op).attr:
+    kind = attr.default_value.WhichOneof('value')
+    inferred = any(a.type_attr == attr.name for a in op_def_registry.get(op).input_arg)
+    if kind and attr.name not in arguments and not inferred:
+      arguments[attr.name] = getattr(attr.default_value, kind)
+  return apply_op(op, name=name, **arguments)
+
+
 def graph_of(op, build):
   """A graph with the op, and its outputs' names. |build| gives the op's inputs and attributes, and
   operations that must run before it."""
@@ -70,9 +81,17 @@ def graph_of(op, build):
   with graph.as_default():
     arguments, before = build()
     with tf.control_dependencies(before):
-      made = apply_op(op, name='op', **arguments)
+      made = call(op, 'op', **arguments)
   outputs = made if isinstance(made, (list, tuple)) else [made]
   return graph, [t.name for t in outputs]
+
+
+def in_this_process(graph, names):
+  with tf.compat.v1.Session(graph=graph) as session:
+    try:
+      return 0, session.run(names)
+    except tf.errors.OpError as error:
+      return error.error_code, error.message
 
 
 def difference(got, want, tolerance):
@@ -106,7 +125,9 @@ class Judge:
     values."""
     graph, names = graph_of(op, build)
     question = graph.as_graph_def().SerializeToString(), {}, names
-    if want is None:
+    if want is None and op == 'ConstrainedSequence':  # it has no shapes, which only Python allows
+      want = in_this_process(graph, names)
+    elif want is None:
       self.text.ask(question)
       want = self.text.answer()
     for library in self.libraries:
@@ -280,8 +301,7 @@ def check_rouge(judge):
         ref_splits=splits[1], alpha=np.float32(chance.choice([.5, 0, 1, -1, .3]))), tolerance=1e-6)
   good = dict(hyp_values=np.arange(3), hyp_splits=np.array([0, 3]), ref_values=np.arange(2),
               ref_splits=np.array([0, 2]), alpha=np.float32(.5))
-  for name, change, code in [('two rows for one', dict(ref_splits=np.array([0, 1, 2])), None),
-                             ('a high alpha', dict(alpha=np.float32(1.5)), None),
+  for name, change, code in [('a high alpha', dict(alpha=np.float32(1.5)), None),
                              ('splits beyond', dict(ref_splits=np.array([0, 9])), 3)]:
     judge.report('RougeL with ' + name, 'RougeL', given(**dict(good, **change)), want=code)
 
@@ -325,10 +345,9 @@ def check_trees(judge):
     judge.report('MaxSpanningTree %d' % number, 'MaxSpanningTree', given(
         num_nodes=chance.randint(1, side + 1, batch).astype(np.int32), scores=scores,
         forest=number % 2 == 0), tolerance=1e-5)
-  for name, nodes, shape in [('no nodes', [0], (1, 2, 2)), ('many nodes', [3], (1, 2, 2)),
-                             ('a rectangle', [1], (1, 2, 3)), ('another batch', [1], (2, 2, 2))]:
-    judge.report('MaxSpanningTree with ' + name, 'MaxSpanningTree', given(
-        num_nodes=np.array(nodes, np.int32), scores=np.ones(shape, 'f4')))
+  for count in (0, 3):
+    judge.report('MaxSpanningTree with %d nodes of 2' % count, 'MaxSpanningTree', given(
+        num_nodes=np.array([count], np.int32), scores=np.ones((1, 2, 2), 'f4')))
 
 
 def check_sentencepiece(judge, texts):
@@ -337,7 +356,7 @@ def check_sentencepiece(judge, texts):
 
     def build(arguments, model=model):
       def body():
-        handle = apply_op('SentencepieceOp', model=model, name='model')
+        handle = call('SentencepieceOp', 'model', model=model)
         return {k: tf.constant(v) if isinstance(v, np.ndarray) else v
                 for k, v in dict(arguments, sp_handle=handle).items()}, []
       return body
@@ -379,7 +398,7 @@ def check_sentencepiece(judge, texts):
                build(dict(input=np.array([-1], np.int32))), want=11)
   for name, model in [('no model', b''), ('another model', b'\x0a\x03abc')]:
     judge.report('SentencepieceVocabSizeOp of ' + name, 'SentencepieceVocabSizeOp', lambda m=model: (
-        dict(sp_handle=apply_op('SentencepieceOp', model=m, name='model')), []), want=3)
+        dict(sp_handle=call('SentencepieceOp', 'model', model=m)), []), want=3)
 
 
 def main():
