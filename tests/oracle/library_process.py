@@ -64,11 +64,13 @@ def load(which, plugins=()):
   return library
 
 
-def outcome(library, config, graph_def, feeds, fetches):
-  """-> (0, the values), or (a status code, its message)."""
+def outcome(library, config, graph_def, feeds, fetches, first=()):
+  """-> (0, the values), or (a status code, its message). The operations |first| run before."""
   session = None
   try:
     session = capi.Session(library, graph_def, config)
+    if first:
+      session.run(targets=first)
     return 0, session.run(fetches, feeds)
   except capi.Error as error:
     return error.code, str(error)
