@@ -1,8 +1,8 @@
 """The virtual environment with TensorFlow that tests and benchmarks compare with.
 
 It lives outside the tree, in $XDG_CACHE_HOME/leat/oracle, is made on first use from
-dev/oracle-requirements.txt, and made anew when that file changes. $LEAT_ORACLE_VENV names another
-one, which is used as it is.
+dev/oracle-requirements.txt and dev/oracle-requirements-alone.txt, and made anew when one of them
+changes. $LEAT_ORACLE_VENV names another one, which is used as it is.
 """
 import contextlib
 import fcntl
@@ -25,8 +25,9 @@ def folder():
 def python():
   """Path of the environment's interpreter; makes the environment where it is not ready."""
   venv, wanted = folder(), os.path.join(HERE, 'oracle-requirements.txt')
+  alone = os.path.join(HERE, 'oracle-requirements-alone.txt')
   stamp = os.path.join(venv, 'leat-stamp')
-  version = hashlib.sha256(open(wanted, 'rb').read()).hexdigest()
+  version = hashlib.sha256(open(wanted, 'rb').read() + open(alone, 'rb').read()).hexdigest()
   interpreter = os.path.join(venv, 'bin', 'python')
   if 'LEAT_ORACLE_VENV' in os.environ:
     return interpreter
@@ -38,8 +39,9 @@ def python():
     print('oracle: installing TensorFlow into', venv, file=sys.stderr, flush=True)
     shutil.rmtree(venv, ignore_errors=True)
     subprocess.check_call([sys.executable, '-m', 'venv', venv])
-    subprocess.check_call([interpreter, '-m', 'pip', 'install', '-q', '--disable-pip-version-check',
-                           '-r', wanted])
+    install = [interpreter, '-m', 'pip', 'install', '-q', '--disable-pip-version-check']
+    subprocess.check_call(install + ['-r', wanted])
+    subprocess.check_call(install + ['--no-deps', '-r', alone])
     with open(stamp, 'w') as f:
       f.write(version)
   return interpreter

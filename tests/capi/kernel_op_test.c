@@ -1,5 +1,5 @@
-// leat_kernel_run_op: a kernel of a plug-in runs an op within its own run. Each test registers an op
-// whose kernel does so, and a status that the kernel leaves in a variable of the test.
+// leat_kernel_run_op: a kernel of a plug-in runs an op within its own run. Each test registers an
+// op whose kernel does so, and a status that the kernel leaves in a variable of the test.
 #include "leat/kernel_op.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void test_refuses(void** state) {
       {"NoSuchOp", 1, 1, TF_NOT_FOUND, "Running op 'NoSuchOp' within a kernel failed"},
       {"AddV2", 1, 1, TF_INVALID_ARGUMENT, "AddV2"},
       {"AddV2", 2, 2, TF_INVALID_ARGUMENT, "output_count is 2, must be 1"},
-      {"AddV2", 17, 1, TF_INVALID_ARGUMENT, "17 inputs"},
+      {"AddV2", 17, 1, TF_INVALID_ARGUMENT, "with 0 to 16 of both"},
       {"AddV2", -1, 1, TF_INVALID_ARGUMENT, "-1 inputs"},
       {"AddV2", 2, 17, TF_INVALID_ARGUMENT, "17 outputs"},
       {NULL, 1, 1, TF_INVALID_ARGUMENT, "op is NULL"},

@@ -12,8 +12,8 @@ typedef struct text_case_t {
   // the handle that the test gives. Small letters are vectors, capital letters scalars: s string,
   // i int32, l int64, f float, b bool. [2x3]f... has a shape. In strings, _ stands for a space.
   const char* inputs;
-  // Attributes, separated by spaces: name=value, where T... is a type (int32, int64, string), B0 and
-  // B1 booleans, I... a number and S... a string.
+  // Attributes, separated by spaces: name=value, where T... is a type (int32, int64, string), B0
+  // and B1 booleans, I... a number and S... a string.
   const char* attributes;
   // The outputs, separated by " | ", values by commas; or the message that the op must fail with,
   // which has |code|.

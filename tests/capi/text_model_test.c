@@ -127,17 +127,23 @@ static TF_Operation* add_table(TF_Graph* graph, TF_DataType value_type) {
   return kit_finish(desc);
 }
 
+// A model is there, but the handle is a table's.
 static void test_other_handle(void** state) {
-  static const text_case_t kCase = {"SentencepieceVocabSizeOp", "@", "",
-                                    "must be one that SentencepieceOp gave", TF_NOT_FOUND};
+  static const text_case_t kGood = {"SentencepieceVocabSizeOp", "@", "", "11", TF_OK};
+  static const text_case_t kBad = {"SentencepieceVocabSizeOp", "@", "",
+                                   "must be one that SentencepieceOp gave", TF_NOT_FOUND};
   text_load();
+  model_t model;
+  make_model(&model);
   TF_Status* s = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
-  TF_Operation* node =
-      text_add(graph, "node", &kCase, add_table(graph, TF_INT64), NULL, s);
+  TF_Operation* good = text_add(graph, "good", &kGood, add_model(graph, &model), NULL, s);
+  kit_ok(s);
+  TF_Operation* bad = text_add(graph, "bad", &kBad, add_table(graph, TF_INT64), NULL, s);
   kit_ok(s);
   TF_Session* session = kit_session(graph);
-  text_run(session, node, &kCase);
+  text_run(session, good, &kGood);
+  text_run(session, bad, &kBad);
   kit_close(session);
   TF_DeleteGraph(graph);
   TF_DeleteStatus(s);
@@ -181,7 +187,11 @@ static void test_wordpiece(void** state) {
        MARK "use_unknown_token=B1 max_chars_per_token=I3", "[UNK] | 1 | 0 | 9", TF_OK},
       {"WordpieceTokenizeWithOffsets", "saaaaaaaaaaaaaaaaaaaaaa @", MARK "use_unknown_token=B1",
        "[UNK] | 1 | 0 | 5", TF_OK},
-      // More candidates than are asked for at once.
+      // More candidates than are asked for at once, of which the last one is found.
+      {"WordpieceTokenizeWithOffsets", "sabbbbbbbbbbbbbbbb @", MARK "use_unknown_token=B1",
+       "a,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b,##b | 17 | "
+       "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 | 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+       TF_OK},
       {"WordpieceTokenizeWithOffsets", "slonglonglonglongb,aqqqqqqqqqqqqqqqqqqb @",
        MARK "use_unknown_token=B0",
        "longlonglonglong,##b,aqqqqqqqqqqqqqqqqqqb | 2,1 | 0,16,0 | 16,17,20", TF_OK},

@@ -61,6 +61,7 @@ static void test_regex_split(void** state) {
       {"RegexSplitWithOffsets", "shello_there,_a__b, S(\\s) S", "",
        "hello,there,a,b | 0,6,1,4 | 5,11,2,5 | 0,2,4,4", TF_OK},
       {"RegexSplitWithOffsets", "sa;b S([;]) S;", "", "a,;,b | 0,1,2 | 1,2,3 | 0,3", TF_OK},
+      {"RegexSplitWithOffsets", "sa;b_c S([;_]) S;", "", "a,;,b,c | 0,1,2,4 | 1,2,3,5 | 0,4", TF_OK},
       // The first group is the delimiter, and the search goes on behind the match.
       {"RegexSplitWithOffsets", "sxabcy Sa(b)c S.", "", "xa,b,y | 0,2,4 | 2,3,5 | 0,3", TF_OK},
       {"RegexSplitWithOffsets", "sa_b S\\s S", "", "a b | 0 | 3 | 0,1", TF_OK},
@@ -100,6 +101,9 @@ static void test_sequences(void** state) {
       {"ConstrainedSequence", SCORES "i3 [2x2]b1,1,0,1 [0x0]f", FLAGS("1"), "0,0,1 | 0,3", TF_OK},
       {"ConstrainedSequence", SCORES "l3 [2x2]b1,1,0,1 [0x0]f", FLAGS("0"), "1,1,1 | 0,3", TF_OK},
       {"ConstrainedSequence", SCORES "i2 [2x2]b0,0,0,0 [0x0]f", FLAGS("1"), "-1,-1 | 0,2", TF_OK},
+      // Of equal totals the last state wins.
+      {"ConstrainedSequence", "[1x2x2]f1,1,1,1 i2 [0x0]b [0x0]f", FLAGS("1"), "1,1 | 0,2", TF_OK},
+      {"ConstrainedSequence", "[1x2x2]f1,1,1,1 i2 [0x0]b [0x0]f", FLAGS("0"), "1,1 | 0,2", TF_OK},
       {"ConstrainedSequence", SCORES "i0 [0x0]b [0x0]f", FLAGS("1"), " | 0,0", TF_OK},
       {"ConstrainedSequence", SCORES "i4 [0x0]b [0x0]f", FLAGS("1"),
        "sequence_lengths[0] is 4, must be between 0 and the number of steps, 3",
@@ -122,6 +126,8 @@ static void test_rouge(void** state) {
       {"RougeL", "sthe,cat,sat l0,3 sthe,cat,was,there l0,4 F0.5", "",
        "0.5714 | 0.6667 | 0.5", TF_OK},
       {"RougeL", "i1,2,3 i0,3,3 i1,3 i0,2,2 F-1", "", "0.7429,0 | 0.6667,0 | 1,0", TF_OK},
+      // An element is part of the subsequence once.
+      {"RougeL", "i1,1 l0,2 i1 l0,1 F0.5", "", "0.6667 | 0.5 | 1", TF_OK},
       {"RougeL", "i1 l0,1 i1 l0,1 F1.5", "", "alpha is 1.500000, must be at most 1",
        TF_INVALID_ARGUMENT},
       {"RougeL", "i1 l0,1 i1 l0,1,1 F0.5", "", "", TF_INVALID_ARGUMENT},
@@ -156,6 +162,8 @@ static void test_trees(void** state) {
   static const text_case_t kCases[] = {
       {"MaxSpanningTree", "i3 " CYCLE, "", "21 | 1,2,2", TF_OK},
       {"MaxSpanningTree", "i3 " CYCLE, "forest=B1", "21 | 1,2,2", TF_OK},
+      // The way into a cycle that costs least is not the best arc into it.
+      {"MaxSpanningTree", "i3 [1x3x3]fnan,9,6,5,nan,3,nan,nan,1", "", "13 | 1,2,2", TF_OK},
       {"MaxSpanningTree", "i2 [1x2x2]f5,1,1,6", "", "7 | 1,1", TF_OK},
       {"MaxSpanningTree", "i2 [1x2x2]f5,1,1,6", "forest=B1", "11 | 0,1", TF_OK},
       {"MaxSpanningTree", "i1 [1x2x2]i5,1,1,6", "", "5 | 0,-1", TF_OK},

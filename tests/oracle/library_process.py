@@ -17,8 +17,8 @@ WITHOUT_OPTIMIZER = PLAIN + b'\x52\x05\x52\x03\x98\x01\x01'  # disable_meta_opti
 
 
 class Library:
-  """The process of one library, started anew when a graph has ended it. It loads |plugins|, paths of
-  libraries of ops."""
+  """The process of one library, started anew when a graph has ended it. It loads |plugins|, the
+  paths of libraries of ops."""
 
   def __init__(self, which, plugins=()):
     self.which, self.plugins, self.process = which, list(plugins), None

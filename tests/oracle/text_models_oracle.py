@@ -1,5 +1,5 @@
-"""The saved models of TensorFlow Serving that name the ops of TensorFlow Text (LEAT_DATA_DIR) run in
-Leat with the plug-in of examples/plugins/text: each signature answers what TensorFlow with
+"""The saved models of TensorFlow Serving that name the ops of TensorFlow Text (LEAT_DATA_DIR) run
+in Leat with the plug-in of examples/plugins/text: each signature answers what TensorFlow with
 TensorFlow Text answers, and so does each op of the plug-in within the model's function, whose texts
 are constants of the model. The models have a vocabulary and no variables. SKIP where they,
 TensorFlow Text or the plug-in are absent."""

@@ -273,8 +273,8 @@ void register_op(const Op& op);
 // The names of the inputs of an op that was declared; they live as long as the process.
 const std::vector<std::string>& input_names(const std::string& op);
 
-// Shape functions. of_ranks<1, 0>: input 0 is a vector and input 1 a scalar, and nothing is known of
-// the outputs before the run: TensorFlow's C API has no way to write a vector of unknown length.
+// Shape functions. of_ranks<1, 0>: input 0 is a vector and input 1 a scalar, and nothing is known
+// of the outputs before the run: TensorFlow's C API has no way to write a vector of unknown length.
 void check_rank(TF_ShapeInferenceContext* context, int input, int rank, TF_Status* status);
 template <int... ranks>
 void of_ranks(TF_ShapeInferenceContext* context, TF_Status* status) {

@@ -1,7 +1,7 @@
 // Normal forms of Unicode texts, and texts without differences of case.
 //
-//   CaseFoldUTF8(input)    input [...] string -> output of the same shape: NFKC_Casefold, which also
-//                          removes what is ignorable
+//   CaseFoldUTF8(input)    input [...] string -> output of the same shape: NFKC_Casefold, which
+//                          also removes what is ignorable
 //   NormalizeUTF8(input)   the same by |normalization_form|: NFC, NFD, NFKC or NFKD, in any case
 //
 // ICU has both as Normalizer2; how it treats bytes that are no UTF-8 is how the ops do.

@@ -52,8 +52,8 @@ struct Splits {
 
 // The delimiter is what the pattern's first group matches (nothing where the group has no part in
 // the match), and the search goes on behind the whole match, as in a text that begins there: ^ and
-// \b see no more of what lies before. A pattern without a group splits nothing; the Python functions
-// of TensorFlow Text add one. A match of no characters would be found again for ever.
+// \b see no more of what lies before. A pattern without a group splits nothing; the Python
+// functions of TensorFlow Text add one. A match of no characters would be found again for ever.
 void split(std::string_view text, const RE2& delimiter, const RE2* kept, Splits* out) {
   size_t at = 0;  // where the next token begins
   while (delimiter.NumberOfCapturingGroups() > 0) {

@@ -3,7 +3,8 @@
 //
 // ROUGE-L (Lin 2004) compares a hypothesis with a reference by their longest common subsequence: P
 // is its length over the hypothesis's, R over the reference's, and F their mean weighted by |alpha|
-// (0.5: the harmonic mean); with a negative |alpha| F is as tensor2tensor has it, with beta = P / R.
+// (0.5: the harmonic mean); with a negative |alpha| F is as tensor2tensor has it, with beta = P /
+// R.
 #include <algorithm>
 
 #include "kernel.hpp"

@@ -140,8 +140,8 @@ class Document {
   int64_t count() const { return static_cast<int64_t>(tokens_.size()); }
   const Token& at(int64_t i) const { return tokens_[static_cast<size_t>(i)]; }
 
-  // Reads from |start| to the end of the fragment. All tokens are separated by spaces, so an end may
-  // go on behind a space or be over there: the longer one is taken if it turns out to be one.
+  // Reads from |start| to the end of the fragment. All tokens are separated by spaces, so an end
+  // may go on behind a space or be over there: the longer one is taken if it turns out to be one.
   Ending find_ending(int64_t start) const {
     Ending current, previous;
     for (int64_t i = start; i < count();) {

@@ -1,7 +1,7 @@
 // SentencePiece: texts to pieces of a vocabulary that was learnt, and back.
 //
 //   SentencepieceOp                                       -> a handle of the model, an attribute
-//   SentencepieceTokenizeOp(handle, texts [n], ...)       -> pieces or their numbers, splits [n + 1]
+//   SentencepieceTokenizeOp(handle, texts [n], ...)       -> pieces or numbers, splits [n + 1]
 //   SentencepieceTokenizeWithOffsetsOp                    the same, and where each begins and ends
 //   SentencepieceDetokenizeOp(handle, pieces, splits, ...) -> texts
 //   SentencepieceVocabSizeOp, SentencepieceIdToStringOp, SentencepieceStringToIdOp

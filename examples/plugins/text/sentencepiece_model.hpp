@@ -1,9 +1,9 @@
 // The models of SentencepieceOp, and how the other ops find one. TensorFlow's C API lets a kernel
 // write a resource handle (a tensor of the type TF_RESOURCE is a ResourceHandleProto to it), but
 // keep no resource of its own beside the experimental functions that only some builds have. So the
-// models lie in a list of this library, and a handle has a model's number as its name. A model lives
-// as long as the kernel of the SentencepieceOp that made it, which is as long as the session that
-// has planned it. Ops with the same model share it.
+// models lie in a list of this library, and a handle has a model's number as its name. A model
+// lives as long as the kernel of the SentencepieceOp that made it, which is as long as the session
+// that has planned it. Ops with the same model share it.
 #ifndef TEXT_SENTENCEPIECE_MODEL_HPP_
 #define TEXT_SENTENCEPIECE_MODEL_HPP_
 

@@ -132,8 +132,8 @@ class Solver {
     }
   }
 
-  // Opens the cycles, the last made first: the arc into a cycle replaces the arc of the node that it
-  // leads to, in this cycle and in those within it that have the node.
+  // Opens the cycles, the last made first: the arc into a cycle replaces the arc of the node that
+  // it leads to, in this cycle and in those within it that have the node.
   void expand() {
     std::vector<bool> is_open(best_.size(), false);
     for (size_t cycle = best_.size() - 1; cycle > count_; --cycle) {

@@ -5,12 +5,13 @@
 // with which the rest begins, and so on; pieces within a word stand in the vocabulary with
 // |suffix_indicator| before them ("##"). A word that does not come out is one unknown token as a
 // whole, or with |split_unknown_characters| only the characters are that begin no piece. Offsets
-// are in bytes. With |output_row_partition_type| "row_splits" the second output [words + 1] is sums.
+// are in bytes. With |output_row_partition_type| "row_splits" the second output [words + 1] is
+// sums.
 //
 // The vocabulary is a lookup table, which an op of the runtime made and filled. TensorFlow's C API
 // lets a kernel see the table's handle and no more. Leat's leat_kernel_run_op runs an op within a
-// kernel, so that LookupTableFindV2 is asked; it is referred to weakly, because a runtime without it
-// shall load this library too. There the op is UNIMPLEMENTED.
+// kernel, so that LookupTableFindV2 is asked; it is referred to weakly, because a runtime without
+// it shall load this library too. There the op is UNIMPLEMENTED.
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -188,8 +189,8 @@ void register_wordpiece() {
                {"input_values: string", "vocab_lookup_table: resource"},
                {"output_values: string", "output_row_lengths: int64", "start_values: int64",
                 "limit_values: int64"},
-               {"suffix_indicator: string", "max_bytes_per_word: int", "max_chars_per_token: int = 0",
-                "use_unknown_token: bool", "unknown_token: string",
+               {"suffix_indicator: string", "max_bytes_per_word: int",
+                "max_chars_per_token: int = 0", "use_unknown_token: bool", "unknown_token: string",
                 "split_unknown_characters: bool = false",
                 "output_row_partition_type: {'row_lengths', 'row_splits'} = 'row_lengths'"},
                of_ranks<1, 0>,

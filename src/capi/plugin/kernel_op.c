@@ -1,5 +1,5 @@
-// Ops that a plug-in's kernel runs within its own run (leat/kernel_op.h). The op's kernel is made as
-// that of an eager op is, without a plan, and kept by the kernel that runs it; it runs with the
+// Ops that a plug-in's kernel runs within its own run (leat/kernel_op.h). The op's kernel is made
+// as that of an eager op is, without a plan, and kept by the kernel that runs it; it runs with the
 // services of that kernel's step, so that it finds the same resources and is cancelled with it.
 #include "leat/kernel_op.h"
 
