@@ -61,7 +61,8 @@ static void test_regex_split(void** state) {
       {"RegexSplitWithOffsets", "shello_there,_a__b, S(\\s) S", "",
        "hello,there,a,b | 0,6,1,4 | 5,11,2,5 | 0,2,4,4", TF_OK},
       {"RegexSplitWithOffsets", "sa;b S([;]) S;", "", "a,;,b | 0,1,2 | 1,2,3 | 0,3", TF_OK},
-      {"RegexSplitWithOffsets", "sa;b_c S([;_]) S;", "", "a,;,b,c | 0,1,2,4 | 1,2,3,5 | 0,4", TF_OK},
+      {"RegexSplitWithOffsets", "sa;b_c S([;_]) S;", "",
+       "a,;,b,c | 0,1,2,4 | 1,2,3,5 | 0,4", TF_OK},
       // The first group is the delimiter, and the search goes on behind the match.
       {"RegexSplitWithOffsets", "sxabcy Sa(b)c S.", "", "xa,b,y | 0,2,4 | 2,3,5 | 0,3", TF_OK},
       {"RegexSplitWithOffsets", "sa_b S\\s S", "", "a b | 0 | 3 | 0,1", TF_OK},
