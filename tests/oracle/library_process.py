@@ -52,7 +52,8 @@ class Library:
 def load(which, plugins=()):
   """Plug-ins find the functions of the library among those that all of the process sees."""
   if which == OURS:
-    ctypes.CDLL(os.environ['LEAT_LIBRARY'], ctypes.RTLD_GLOBAL)
+    if plugins:
+      ctypes.CDLL(os.environ['LEAT_LIBRARY'], ctypes.RTLD_GLOBAL)
     library = capi.Library()
   else:
     folder = os.path.dirname(importlib.util.find_spec('tensorflow').origin)
