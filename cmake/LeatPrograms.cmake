@@ -86,7 +86,7 @@ if(sources AND TARGET leat_module_grpc AND PKG_CONFIG_FOUND)
 endif()
 
 # <x>_plugin.c of the examples and tests -> lib/<x>_plugin.so: what a program loads, linked against
-# nothing. Those of several sources (examples/plugins/) are LeatPluginFolders.cmake's.
+# nothing. Those of several sources (examples/plugins/) are LeatPlugins.cmake's.
 leat_glob(plugins examples/*_plugin.c tests/*_plugin.c)
 list(FILTER plugins EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/examples/plugins/")
 foreach(plugin ${plugins})

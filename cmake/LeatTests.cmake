@@ -20,6 +20,9 @@ endif()
 if(NOT TARGET leat_module_png)
   list(FILTER test_sources EXCLUDE REGEX "/formats/media/png_test\\.c$")
 endif()
+if(NOT TARGET text_plugin)
+  list(FILTER test_sources EXCLUDE REGEX "/capi/text_[a-z_]*_test\\.c$")
+endif()
 if(NOT TARGET leat_module_sqlite)
   list(FILTER test_sources EXCLUDE REGEX
     "/(formats/database/(sqlite|summary_database)|capi/(dataset_sql|summary_database))_test\\.c$")
@@ -186,8 +189,11 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   # A test that loads a plugin has the functions that the plugin calls, whether it calls them too
   # or not.
   get_property(plugins GLOBAL PROPERTY LEAT_PLUGIN_TARGETS)
-  foreach(test tests.capi.plugin_test tests.capi.filesystem_test tests.capi.platform_test
-      tests.capi.pluggable_device_test tests.capi.gpu_trace_test)
+  get_property(loading GLOBAL PROPERTY LEAT_PLUGIN_TESTS)
+  foreach(name plugin filesystem platform pluggable_device gpu_trace kernel_op)
+    list(APPEND loading tests.capi.${name}_test)
+  endforeach()
+  foreach(test ${loading})
     set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
     if(LEAT_INTERNALS STREQUAL "leat_static")
       target_link_options(${test} PRIVATE

@@ -42,6 +42,7 @@ SIGNATURES = {
     'TF_SetConfig': (None, P, P, ctypes.c_size_t, P), 'TF_StringInit': (None, P),
     'TF_StringCopy': (None, P, ctypes.c_char_p, ctypes.c_size_t),
     'TF_StringGetDataPointer': (P, P), 'TF_StringGetSize': (ctypes.c_size_t, P),
+    'TF_LoadLibrary': (P, ctypes.c_char_p, P),
 }
 # What only Leat has (include/leat/).
 LEAT_SIGNATURES = {

@@ -17,16 +17,17 @@ WITHOUT_OPTIMIZER = PLAIN + b'\x52\x05\x52\x03\x98\x01\x01'  # disable_meta_opti
 
 
 class Library:
-  """The process of one library, started anew when a graph has ended it."""
+  """The process of one library, started anew when a graph has ended it. It loads |plugins|, the
+  paths of libraries of ops."""
 
-  def __init__(self, which):
-    self.which, self.process = which, None
+  def __init__(self, which, plugins=()):
+    self.which, self.plugins, self.process = which, list(plugins), None
 
   def ask(self, question):
     if not self.process:
       environment = dict(os.environ, TF_ENABLE_ONEDNN_OPTS='0', TF_CPP_MIN_LOG_LEVEL='3')
       self.process = subprocess.Popen(
-          [sys.executable, os.path.abspath(__file__), self.which], env=environment,
+          [sys.executable, os.path.abspath(__file__), self.which] + self.plugins, env=environment,
           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     pickle.dump(question, self.process.stdin)
     self.process.stdin.flush()
@@ -48,19 +49,29 @@ class Library:
       self.process.wait()
 
 
-def load(which):
+def load(which, plugins=()):
+  """Plug-ins find the functions of the library among those that all of the process sees."""
   if which == OURS:
-    return capi.Library()
-  folder = os.path.dirname(importlib.util.find_spec('tensorflow').origin)
-  ctypes.CDLL(os.path.join(folder, 'libtensorflow_framework.so.2'), ctypes.RTLD_GLOBAL)
-  return capi.Library(os.path.join(folder, 'libtensorflow_cc.so.2'))
+    if plugins:
+      ctypes.CDLL(os.environ['LEAT_LIBRARY'], ctypes.RTLD_GLOBAL)
+    library = capi.Library()
+  else:
+    folder = os.path.dirname(importlib.util.find_spec('tensorflow').origin)
+    ctypes.CDLL(os.path.join(folder, 'libtensorflow_framework.so.2'), ctypes.RTLD_GLOBAL)
+    library = capi.Library(os.path.join(folder, 'libtensorflow_cc.so.2'))
+  for path in plugins:
+    library.TF_LoadLibrary(path.encode(), library.status)
+    library.check()
+  return library
 
 
-def outcome(library, config, graph_def, feeds, fetches):
-  """-> (0, the values), or (a status code, its message)."""
+def outcome(library, config, graph_def, feeds, fetches, first=()):
+  """-> (0, the values), or (a status code, its message). The operations |first| run before."""
   session = None
   try:
     session = capi.Session(library, graph_def, config)
+    if first:
+      session.run(targets=first)
     return 0, session.run(fetches, feeds)
   except capi.Error as error:
     return error.code, str(error)
@@ -69,11 +80,11 @@ def outcome(library, config, graph_def, feeds, fetches):
       session.close()
 
 
-def answer_all(which):
+def answer_all(which, plugins):
   """Answers the questions that come through the pipe of a Judge."""
   answers = os.fdopen(os.dup(1), 'wb')
   os.dup2(2, 1)
-  library = load(which)
+  library = load(which, plugins)
   while True:
     try:
       question = pickle.load(sys.stdin.buffer)
@@ -86,4 +97,4 @@ def answer_all(which):
 
 
 if __name__ == '__main__':
-  answer_all(sys.argv[1])
+  answer_all(sys.argv[1], sys.argv[2:])

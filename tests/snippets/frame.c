@@ -15,6 +15,7 @@
 #include "leat/input.h"
 #include "leat/inspect.h"
 #include "leat/interrupt.h"
+#include "leat/kernel_op.h"
 #include "leat/summary.h"
 #include "leat/supervisor.h"
 #include "leat/trace.h"
@@ -408,6 +409,51 @@ static void messages(void) {
 #include "ops_1.inc"
 #include "kernels_1.inc"
 
+// A kernel that looks its second input up in the table of its first one.
+static void look_up(void* kernel, TF_OpKernelContext* ctx) {
+  TF_Tensor *table = NULL, *keys = NULL, *fallback = NULL;
+  TF_GetInput(ctx, 0, &table, status);
+  TF_GetInput(ctx, 1, &keys, status);
+  TF_GetInput(ctx, 2, &fallback, status);
+  CHECK_OK();
+#include "kernel_op_1.inc"
+  CHECK_OK();
+  TF_SetOutput(ctx, 0, values, status);
+  TF_DeleteTensor(values);
+  TF_DeleteTensor(fallback);
+  TF_DeleteTensor(keys);
+  TF_DeleteTensor(table);
+}
+
+// An empty table answers with the fallback.
+static void kernel_op(void) {
+  TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder("LooksUp");
+  TF_OpDefinitionBuilderAddInput(builder, "table: resource");
+  TF_OpDefinitionBuilderAddInput(builder, "keys: string");
+  TF_OpDefinitionBuilderAddInput(builder, "fallback: float");
+  TF_OpDefinitionBuilderAddOutput(builder, "values: float");
+  TF_OpDefinitionBuilderSetIsStateful(builder, true);
+  TF_RegisterOpDefinition(builder, status);
+  CHECK_OK();
+  TF_KernelBuilder* kernel = TF_NewKernelBuilder("LooksUp", "CPU", NULL, look_up, NULL);
+  TF_RegisterKernelBuilder("LooksUp", kernel, status);
+  TF_Graph* graph = TF_NewGraph();
+  leat_scope_t* s = leat_scope_create(graph);
+  TF_OperationDescription* desc = TF_NewOperation(graph, "MutableHashTableV2", "table");
+  TF_SetAttrType(desc, "key_dtype", TF_STRING);
+  TF_SetAttrType(desc, "value_dtype", TF_FLOAT);
+  TF_Operation* table = TF_FinishOperation(desc, status);
+  desc = TF_NewOperation(graph, "LooksUp", "found");
+  TF_AddInput(desc, (TF_Output){table, 0});
+  TF_AddInput(desc, leat_constant_string(s, "a"));
+  TF_AddInput(desc, leat_constant_float(s, 7));
+  TF_Operation* found = TF_FinishOperation(desc, status);
+  CHECK_OK();
+  TF_Session* session = open_session(graph);
+  CHECK(run_float(session, (TF_Output){found, 0}) == 7);
+  close_all(session, s, graph);
+}
+
 static void eager(void) {
   const int64_t dims[] = {1, 1};
   TF_Tensor* two = TF_AllocateTensor(TF_FLOAT, dims, 2, sizeof(float));
@@ -544,6 +590,7 @@ int main(void) {
   trace();
   placement();
   messages();
+  kernel_op();
   eager();
   unified();
   loaded_model();

@@ -11,14 +11,6 @@ add_test(NAME examples.plugins.deepmd COMMAND deepmd $<TARGET_FILE:deepmd_plugin
 set_tests_properties(examples.plugins.deepmd PROPERTIES
   PASS_REGULAR_EXPRESSION "forces are minus the slopes of the energy to [0-9.]*e-(0[6-9]|1[0-9])")
 
-# Its tests have the functions that the plug-in calls, whether they call them too or not.
-foreach(test deepmd_test deepmd_input_test deepmd_models_test)
-  if(TARGET tests.plugins.${test})
-    set_target_properties(tests.plugins.${test} PROPERTIES ENABLE_EXPORTS ON)
-    if(LEAT_INTERNALS STREQUAL "leat_static")
-      target_link_options(tests.plugins.${test} PRIVATE
-        -Wl,--whole-archive $<TARGET_FILE:leat_static> -Wl,--no-whole-archive)
-    endif()
-    add_dependencies(tests.plugins.${test} deepmd_plugin)
-  endif()
-endforeach()
+set_property(GLOBAL APPEND PROPERTY LEAT_PLUGIN_TARGETS deepmd_plugin)
+set_property(GLOBAL APPEND PROPERTY LEAT_PLUGIN_TESTS tests.plugins.deepmd_test
+  tests.plugins.deepmd_input_test tests.plugins.deepmd_models_test)

@@ -61,6 +61,7 @@ static leat_status_t create(leat_kernel_creation_t* creation, void* state_memory
 static void destroy(void* state_memory) {
   leat_plugin_state_t* state = state_memory;
   if (state->is_made && state->kernel->destroy) state->kernel->destroy(state->instance);
+  leat_plugin_ops_free(atomic_load(&state->ops));
   leat_allocator_free(leat_allocator_system(), state->starts);
 }
 

@@ -61,6 +61,8 @@ typedef struct leat_plugin_state_s {
   // Where the tensors of each argument begin: for each input argument the number of its first
   // tensor, then the number of all; the same for the output arguments behind them.
   int32_t* starts;
+  // The kernels of the ops that this one runs (kernel_op.c); NULL until it runs one.
+  _Atomic(struct leat_eager_kernels_s*) ops;
 } leat_plugin_state_t;
 
 // What a plugin's |create| gets: the attributes of the node, and where its failure is kept. It ends
@@ -80,6 +82,8 @@ struct TF_OpKernelContext {
 static inline leat_plugin_state_t* leat_plugin_state(const TF_OpKernelContext* ctx) {
   return leat_kernel_state(ctx->context);
 }
+// Ends what leat_plugin_state_t.ops points to; NULL is allowed.
+void leat_plugin_ops_free(struct leat_eager_kernels_s* ops);
 // Finds the variable that input |index| names, and retains it. NOT_FOUND for a handle of one that
 // has never been assigned.
 struct leat_cell_s;
