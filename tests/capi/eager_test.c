@@ -284,6 +284,8 @@ static void test_refusals(void** state) {
   kit_expect(s, TF_INVALID_ARGUMENT);
   assert_null(TFE_TensorHandleResolve(NULL, s));
   kit_expect(s, TF_INVALID_ARGUMENT);
+  assert_null(TFE_TensorHandleCopyToDevice(a, context, "NoSuchDevice:0", s));
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "NoSuchDevice:0 unknown device");
   assert_int_equal(TFE_TensorHandleNumDims(NULL, s), -1);
   kit_expect(s, TF_INVALID_ARGUMENT);
   eager_expect(eager_op(context, "AddV2", a, b), TF_INVALID_ARGUMENT);     // types

@@ -91,6 +91,8 @@ LEAT_MUST_USE leat_status_t leat_eager_find_op(const TFE_Context* context, const
 LEAT_MUST_USE leat_status_t leat_eager_wrap_outputs(leat_tensor_t* outputs, int count,
                                                     TFE_TensorHandle** retvals);
 // INVALID_ARGUMENT unless there is room for |count| results.
+// INVALID_ARGUMENT unless |name| is that of the context's own device; NULL and "" stand for it too.
+LEAT_MUST_USE leat_status_t leat_eager_check_device(const char* name);
 LEAT_MUST_USE leat_status_t leat_eager_check_room(int count, const int* num_retvals);
 // Makes a handle of |tensor|, which is taken in any case.
 LEAT_MUST_USE leat_status_t leat_eager_handle_create(leat_tensor_t* tensor,
