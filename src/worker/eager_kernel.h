@@ -75,8 +75,8 @@ void leat_eager_kernels_clear(leat_eager_kernels_t* kernels);
 void leat_eager_kernels_clear_shared(leat_eager_kernels_t* kernels);
 
 // The kernel for |request|, which is the caller's to release. INVALID_ARGUMENT where the attributes
-// and inputs do not fit the op or it takes a reference; UNIMPLEMENTED for ops that only make sense in a graph, and
-// NOT_FOUND where no kernel serves.
+// and inputs do not fit the op or it takes a reference; UNIMPLEMENTED for ops that only make sense
+// in a graph, and NOT_FOUND where no kernel serves.
 LEAT_MUST_USE leat_status_t leat_eager_kernel_find(leat_eager_kernels_t* kernels,
                                                    const leat_eager_request_t* request,
                                                    leat_eager_kernel_t** out_kernel);

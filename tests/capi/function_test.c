@@ -152,8 +152,8 @@ static void test_outputs_of_several(void** state) {
   expect_made(make(1, &add, 2, out, 1, &sum, NULL),
               "split split_0 -> add | add_0 split split_0 | add=add_0:z:0");
   expect_refused(make(-1, NULL, 2, out, 1, &sum, NULL), TF_INVALID_ARGUMENT,
-                 "nodes referenced in `inputs` must have a single output. Node split has 2 outputs. "
-                 "Encountered while creating function 'MyFunc'");
+                 "nodes referenced in `inputs` must have a single output. Node split has 3 "
+                 "outputs. Encountered while creating function 'MyFunc'");
 }
 
 static void test_control_edges(void** state) {

@@ -47,7 +47,7 @@ fn any_name_is_taken() {
 fn unknown_ops_are_told() {
     let mut graph = Graph::new();
     let status = graph.new_operation("NoSuchOp", "node").unwrap().finish().unwrap_err();
-    assert_eq!(status.code(), Code::NotFound);
+    assert_eq!(status.code(), Code::InvalidArgument);
 }
 
 fn eager_ops_run() {
