@@ -79,7 +79,13 @@ char* TF_FunctionDebugString(TF_Function* func, size_t* len) {
 
 TF_Buffer* TFE_GetServerDef(const char* text_proto, TF_Status* status) {
   TF_Buffer text = {text_proto, strlen(text_proto ? text_proto : ""), NULL};
-  return leat_message_from_text("ServerDef", &text, status);
+  TF_Buffer* message = leat_message_from_text("ServerDef", &text, status);
+  if (!message) {
+    char reason[512];
+    snprintf(reason, sizeof reason, "Invalid text proto for ServerDef: %s", TF_Message(status));
+    TF_SetStatus(status, TF_GetCode(status), reason);
+  }
+  return message;
 }
 
 void TF_MakeInternalErrorStatus(TF_Status* status, const char* errMsg) {

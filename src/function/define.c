@@ -41,9 +41,9 @@ static uint64_t key_of(leat_output_t output) {
 
 static leat_status_t wrong(const definer_t* d, leat_output_t output, const char* rule) {
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Creating function '%.*s' failed: TF_Output %.*s:%d %s",
-                          LEAT_SV_ARG(d->spec->name),
-                          LEAT_SV_ARG(d->graph->nodes[output.node].name), output.index, rule);
+                          "TF_Output %.*s:%d %s. Encountered while creating function '%.*s'",
+                          LEAT_SV_ARG(d->graph->nodes[output.node].name), output.index, rule,
+                          LEAT_SV_ARG(d->spec->name));
 }
 
 // ---- Names --------------------------------------------------------------------------------------
@@ -173,7 +173,9 @@ static leat_status_t add_inputs(definer_t* d) {
     uint64_t before;
     LEAT_RETURN_IF_ERROR(check_value(d, input));
     if (leat_word_map_get(&d->inputs, key_of(input), &before)) {
-      return wrong(d, input, "appears more than once in the input list");
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "TF_Output %.*s:%d appears more than once in the input list",
+                              LEAT_SV_ARG(d->graph->nodes[input.node].name), input.index);
     }
     LEAT_RETURN_IF_ERROR(leat_word_map_set(&d->inputs, key_of(input), (uint64_t)i));
     list->items[i].type = leat_graph_output_type(d->graph, input);
@@ -202,10 +204,11 @@ static leat_status_t choose_body(definer_t* d) {
     is_input[d->spec->inputs[i].node] = true;
     if (node->output_count == 1) continue;
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Creating function '%.*s' failed: node %.*s of an input has %d "
-                            "outputs, must have a single output where the body is not listed",
-                            LEAT_SV_ARG(d->spec->name), LEAT_SV_ARG(node->name),
-                            node->output_count);
+                            "When `num_opers` is set to -1, nodes referenced in `inputs` must have "
+                            "a single output. Node %.*s has %d outputs. Encountered while creating "
+                            "function '%.*s'",
+                            LEAT_SV_ARG(node->name), node->output_count,
+                            LEAT_SV_ARG(d->spec->name));
   }
   for (size_t i = 0; i < d->graph->node_count; ++i) {
     if (!is_input[i]) d->body[d->body_count++] = (int32_t)i;

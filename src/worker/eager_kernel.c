@@ -30,11 +30,17 @@
 
 // ---- The graph of one node ----------------------------------------------------------------------
 
-// UNIMPLEMENTED for ops that cannot run without a graph.
+// UNIMPLEMENTED for ops that cannot run without a graph, and INVALID_ARGUMENT for those that take a
+// reference: an eager tensor is a value. An op that gives a reference gives the value behind it.
 static leat_status_t check_eager(const leat_op_t* op) {
-  if (!(op->flags & NOT_EAGER) && !op->has_ref_inputs && !op->has_ref_outputs) {
-    return leat_ok_status();
+  for (int i = 0; op->has_ref_inputs && i < op->input_count; ++i) {
+    if (!op->inputs[i].is_ref) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Executing op '%.*s' failed: input '%.*s' is a value, must be a "
+                            "reference: build a graph and run it in a TF_Session",
+                            LEAT_SV_ARG(op->name), LEAT_SV_ARG(op->inputs[i].name));
   }
+  if (!(op->flags & NOT_EAGER)) return leat_ok_status();
   return leat_make_status(LEAT_UNIMPLEMENTED,
                           "Executing op '%.*s' failed: it takes a graph: build one and run it in a "
                           "TF_Session",
@@ -203,6 +209,19 @@ static leat_status_t make(leat_eager_kernels_t* kernels, const leat_eager_reques
   return status;
 }
 
+leat_status_t leat_eager_kernel_check_references(const leat_kernel_t* kernel,
+                                                 leat_tensor_t* outputs) {
+  for (int i = 0; i < kernel->output_count; ++i) {
+    if (!leat_dtype_is_ref(kernel->output_types[i]) || outputs[i].dtype) continue;
+    for (int k = 0; k < kernel->output_count; ++k) leat_tensor_release(&outputs[k]);
+    return leat_make_status(LEAT_FAILED_PRECONDITION,
+                            "Executing op '%.*s' failed: output %d names a variable without a "
+                            "value, must name one that is initialized",
+                            LEAT_SV_ARG(kernel->op->name), i);
+  }
+  return leat_ok_status();
+}
+
 // ---- Keeping ------------------------------------------------------------------------------------
 
 static uint64_t hash_of(const leat_eager_request_t* request) {
@@ -255,7 +274,8 @@ static bool holds_tensors(const leat_eager_request_t* request) {
 static bool makes_resource(const leat_eager_kernel_t* kernel) {
   bool found = false;
   for (int i = 0; i < kernel->kernel->output_count; ++i) {
-    found = found || kernel->kernel->output_types[i] == LEAT_DTYPE_RESOURCE;
+    const int type = kernel->kernel->output_types[i];
+    found = found || type == LEAT_DTYPE_RESOURCE || leat_dtype_is_ref(type);
   }
   return found && !(kernel->op->flags & LEAT_OP_CALLS);
 }

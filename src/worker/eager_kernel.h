@@ -75,12 +75,16 @@ void leat_eager_kernels_clear(leat_eager_kernels_t* kernels);
 void leat_eager_kernels_clear_shared(leat_eager_kernels_t* kernels);
 
 // The kernel for |request|, which is the caller's to release. INVALID_ARGUMENT where the attributes
-// and inputs do not fit the op; UNIMPLEMENTED for ops that only make sense in a graph, and
-// NOT_FOUND where no kernel serves.
+// and inputs do not fit the op or it takes a reference; UNIMPLEMENTED for ops that only make sense
+// in a graph, and NOT_FOUND where no kernel serves.
 LEAT_MUST_USE leat_status_t leat_eager_kernel_find(leat_eager_kernels_t* kernels,
                                                    const leat_eager_request_t* request,
                                                    leat_eager_kernel_t** out_kernel);
 void leat_eager_kernel_release(leat_eager_kernel_t* kernel);  // NULL is allowed
+// Checks that each reference which a kernel gave has a value, which then lies in |outputs| in its
+// place. FAILED_PRECONDITION, and the outputs released, where a variable has none yet.
+LEAT_MUST_USE leat_status_t leat_eager_kernel_check_references(const leat_kernel_t* kernel,
+                                                               leat_tensor_t* outputs);
 // Runs a kernel on |inputs| and waits until it has ended. |out_outputs| [the kernel's] are the
 // caller's after a success. |collector| may be NULL.
 LEAT_MUST_USE static inline leat_status_t leat_eager_kernel_run(
@@ -94,7 +98,9 @@ LEAT_MUST_USE static inline leat_status_t leat_eager_kernel_run(
                                          .functions = kernels->functions,
                                          .cancellation = cancellation,
                                          .collector = collector};
-  return leat_kernel_invoke(kernel, &services, inputs, out_outputs);
+  LEAT_RETURN_IF_ERROR(leat_kernel_invoke(kernel, &services, inputs, out_outputs));
+  if (LEAT_LIKELY(!kernel->op->has_ref_outputs)) return leat_ok_status();
+  return leat_eager_kernel_check_references(kernel, out_outputs);
 }
 // The graph from which the kernel for |request| is made: the placeholders of its inputs, and the
 // op's node with all of its attributes. The caller frees the graph. Fails as leat_eager_kernel_find

@@ -3,6 +3,8 @@
 // a context keeps between ops. Wrong names, types and NULLs must give a status with TensorFlow's
 // code. Functions that TensorFlow declares in eager/c_api_experimental.h are tested in
 // eager_experimental_test.c.
+#include <stdio.h>
+
 #include "capi/eager_kit.h"
 #include "tensorflow/c/c_api_experimental.h"
 
@@ -205,6 +207,69 @@ static void test_queue(void** state) {
   TF_DeleteStatus(s);
 }
 
+// An op whose output is a reference gives the value behind it. The queue of a FIFOQueue is named by
+// two strings, of which the second is each queue's own; an op that takes the reference itself is
+// refused, and so is a variable that has no value yet.
+static void test_references(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_Context* context = open_context();
+  const TF_DataType type = TF_INT32;
+  char names[2][64];
+  for (int i = 0; i < 2; ++i) {
+    TFE_Op* op = TFE_NewOp(context, "FIFOQueue", s);
+    TFE_OpSetAttrTypeList(op, "component_types", &type, 1);
+    TFE_TensorHandle* queue = eager_result(op);
+    assert_int_equal(TFE_TensorHandleDataType(queue), TF_STRING);
+    TF_Tensor* strings = TFE_TensorHandleResolve(queue, s);
+    kit_ok(s);
+    assert_int_equal(TF_TensorElementCount(strings), 2);
+    const TF_TString* name = (const TF_TString*)TF_TensorData(strings) + 1;
+    snprintf(names[i], sizeof names[i], "%.*s", (int)TF_TString_GetSize(name),
+             TF_TString_GetDataPointer(name));
+    TF_DeleteTensor(strings);
+    eager_expect(eager_op(context, "QueueSize", queue, NULL), TF_INVALID_ARGUMENT);
+    TFE_DeleteTensorHandle(queue);
+  }
+  assert_string_not_equal(names[0], names[1]);
+  TFE_Op* op = TFE_NewOp(context, "VariableV2", s);
+  TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
+  TFE_OpSetAttrShape(op, "shape", NULL, 0, s);
+  eager_expect(op, TF_FAILED_PRECONDITION);
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
+// Words that clients look for in messages.
+static void test_messages(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_Context* context = open_context();
+  const int64_t wide[] = {2, 3}, square[] = {2, 2};
+  TFE_TensorHandle* a = eager_handle(TF_AllocateTensor(TF_FLOAT, wide, 2, 24));
+  TFE_TensorHandle* b = eager_handle(TF_AllocateTensor(TF_FLOAT, square, 2, 16));
+  const struct {
+    const char *equation, *text;
+  } cases[] = {
+      {"ij,jk->ik", "Expected dimension 3 at axis 0 of the input shaped [2,2] but got dimension 2"},
+      {"ij->ji", "Expected 1 inputs but got: 2"},
+  };
+  for (int i = 0; i < 2; ++i) {
+    TFE_TensorHandle *both[] = {a, b}, *result = NULL;
+    int count = 1;
+    TFE_Op* op = TFE_NewOp(context, "Einsum", s);
+    TFE_OpSetAttrString(op, "equation", cases[i].equation, strlen(cases[i].equation));
+    TFE_OpAddInputList(op, both, 2, s);
+    TFE_Execute(op, &result, &count, s);
+    kit_expect_text(s, TF_INVALID_ARGUMENT, cases[i].text);
+    TFE_DeleteOp(op);
+  }
+  assert_null(TFE_NewOp(context, "NoSuchOp", s));
+  kit_expect_text(s, TF_NOT_FOUND, "Op type not registered 'NoSuchOp' in binary");
+  TFE_DeleteTensorHandle(a);
+  TFE_DeleteTensorHandle(b);
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
 static void test_refusals(void** state) {
   TF_Status* s = TF_NewStatus();
   TFE_Context* context = open_context();
@@ -219,13 +284,14 @@ static void test_refusals(void** state) {
   kit_expect(s, TF_INVALID_ARGUMENT);
   assert_null(TFE_TensorHandleResolve(NULL, s));
   kit_expect(s, TF_INVALID_ARGUMENT);
+  assert_null(TFE_TensorHandleCopyToDevice(a, context, "NoSuchDevice:0", s));
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "NoSuchDevice:0 unknown device");
   assert_int_equal(TFE_TensorHandleNumDims(NULL, s), -1);
   kit_expect(s, TF_INVALID_ARGUMENT);
   eager_expect(eager_op(context, "AddV2", a, b), TF_INVALID_ARGUMENT);     // types
   eager_expect(eager_op(context, "AddV2", a, NULL), TF_INVALID_ARGUMENT);  // too few
   eager_expect(eager_op(context, "Merge", a, a), TF_UNIMPLEMENTED);
   eager_expect(eager_op(context, "Placeholder", NULL, NULL), TF_UNIMPLEMENTED);
-  eager_expect(eager_op(context, "VariableV2", NULL, NULL), TF_UNIMPLEMENTED);
   TFE_Op* op = eager_op(context, "MatMul", b, b);
   eager_expect(op, TF_INVALID_ARGUMENT);  // ranks
   op = TFE_NewOp(context, "Neg", s);
@@ -251,6 +317,8 @@ int main(void) {
       cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_attributes_and_lists),
       cmocka_unit_test(test_variable), cmocka_unit_test(test_anonymous_variables),
       cmocka_unit_test(test_queue),
+      cmocka_unit_test(test_references),
+      cmocka_unit_test(test_messages),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

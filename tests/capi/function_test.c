@@ -152,7 +152,8 @@ static void test_outputs_of_several(void** state) {
   expect_made(make(1, &add, 2, out, 1, &sum, NULL),
               "split split_0 -> add | add_0 split split_0 | add=add_0:z:0");
   expect_refused(make(-1, NULL, 2, out, 1, &sum, NULL), TF_INVALID_ARGUMENT,
-                 "must have a single output");
+                 "nodes referenced in `inputs` must have a single output. Node split has 3 "
+                 "outputs. Encountered while creating function 'MyFunc'");
 }
 
 static void test_control_edges(void** state) {
@@ -188,7 +189,8 @@ static void test_refusals(void** state) {
                  "Input 1, 'feed2:0', of node 'add' in function 'MyFunc' is not available. You "
                  "might need to include it in inputs or include its source node in the body");
   expect_refused(make(1, &add, 2, in, 2, out, NULL), TF_INVALID_ARGUMENT,
-                 "TF_Output scalar:0 is neither in the function body nor among function inputs");
+                 "TF_Output scalar:0 is neither in the function body nor among function inputs. "
+                 "Encountered while creating function 'MyFunc'");
   in[1].index = 2;
   expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_OUT_OF_RANGE, "");
   in[1].oper = NULL;

@@ -109,6 +109,8 @@ static void test_deprecated_session(void** state) {
   TF_SessionOptions* options = TF_NewSessionOptions();
   TF_DeprecatedSession* session = TF_NewDeprecatedSession(options, s);
   kit_ok(s);
+  TF_Run(session, NULL, NULL, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "Session was not created with a graph before Run()!");
   TF_ExtendGraph(session, def->data, def->length, s);
   kit_ok(s);
   TF_ExtendGraph(session, def->data, def->length, s);

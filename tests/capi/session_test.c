@@ -374,6 +374,25 @@ static void test_run_options(void** state) {
   kit_close(session);
 }
 
+// A step that recorded nothing has a RunMetadata all the same, an empty message: bindings make a
+// list of its bytes without a look at the pointer.
+static void test_empty_run_metadata(void** state) {
+  TF_Session* session = kit_session(f.graph);
+  TF_Buffer *options = TF_NewBuffer(), *metadata = NULL;
+  const TF_Operation* target = kit_no_op(f.graph, "nothing");
+  for (int i = 0; i < 2; ++i) {
+    metadata = TF_NewBuffer();
+    TF_SessionRun(session, i ? options : NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, metadata,
+                  f.status);
+    kit_ok(f.status);
+    assert_non_null(metadata->data);
+    assert_int_equal(metadata->length, 0);
+    TF_DeleteBuffer(metadata);
+  }
+  TF_DeleteBuffer(options);
+  kit_close(session);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -383,7 +402,7 @@ int main(void) {
       TEST(test_extend),  TEST(test_lives),
       TEST(test_close),   TEST(test_targets),
       TEST(test_options),  TEST(test_no_sequence),
-      TEST(test_run_options),
+      TEST(test_run_options), TEST(test_empty_run_metadata),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

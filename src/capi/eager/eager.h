@@ -90,6 +90,8 @@ LEAT_MUST_USE leat_status_t leat_eager_find_op(const TFE_Context* context, const
 // handle is left in |retvals|.
 LEAT_MUST_USE leat_status_t leat_eager_wrap_outputs(leat_tensor_t* outputs, int count,
                                                     TFE_TensorHandle** retvals);
+// INVALID_ARGUMENT unless |name| is that of the context's own device; NULL and "" stand for it too.
+LEAT_MUST_USE leat_status_t leat_eager_check_device(const char* name);
 // INVALID_ARGUMENT unless there is room for |count| results.
 LEAT_MUST_USE leat_status_t leat_eager_check_room(int count, const int* num_retvals);
 // Makes a handle of |tensor|, which is taken in any case.

@@ -254,7 +254,9 @@ TFE_TensorHandle* TFE_TensorHandleCopyToDevice(TFE_TensorHandle* h, TFE_Context*
   if (h && !h->custom && atomic_load(&ctx->has_other_devices)) {
     return leat_capi_cluster_copy(ctx, h, device_name, status);
   }
-  return TFE_TensorHandleCopySharingTensor(h, status);
+  leat_status_t known = device ? leat_ok_status() : leat_eager_check_device(device_name);
+  leat_capi_status_set(status, known);
+  return known ? NULL : TFE_TensorHandleCopySharingTensor(h, status);
 }
 
 // Strings are refused, because |data| would be a TF_TString whose owner is not known.

@@ -79,23 +79,22 @@ static bool is_cpu(const char* name) {
          (memcmp(name + size - 5, "CPU", 3) == 0 || memcmp(name + size - 5, "cpu", 3) == 0);
 }
 
+leat_status_t leat_eager_check_device(const char* name) {
+  if (!name || *name == 0 || is_cpu(name)) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "%s unknown device, must be CPU:0", name);
+}
+
 // Accepts the name of a custom device, the empty name, which stands for any device, in a cluster
 // that of any device of its tasks, and else one that ends in "CPU:0".
 static leat_status_t set_device(TFE_Op* op, const char* name) {
   const leat_custom_device_t* custom = leat_custom_device_find(op->context, name);
   const char* remote = NULL;
-  bool is_known = *name == 0 || custom != NULL;
-  if (!is_known) {
+  if (*name != 0 && !custom) {
     leat_eager_cluster_t* cluster = leat_capi_cluster_of(op->context);
-    if (cluster) {
-      leat_status_t status = leat_capi_cluster_place(cluster, name, &remote);
-      leat_eager_cluster_release(cluster);
-      LEAT_RETURN_IF_ERROR(status);
-    }
-    is_known = cluster || is_cpu(name);
-  }
-  if (!is_known) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Device is '%s', must be CPU:0", name);
+    leat_status_t status = cluster ? leat_capi_cluster_place(cluster, name, &remote)
+                                   : leat_eager_check_device(name);
+    leat_eager_cluster_release(cluster);
+    LEAT_RETURN_IF_ERROR(status);
   }
   op->custom_device = custom;
   op->remote_device = remote;

@@ -46,8 +46,8 @@ static leat_status_t find_attr(const TF_Operation* oper, const char* attr_name,
   const leat_node_t* node = leat_capi_node(oper);
   *out_value = leat_node_attr(node, leat_string_view_from(attr_name));
   if (*out_value) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "No attr named '%s' in node '%.*s' (%.*s)",
-                          attr_name, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Operation '%.*s' has no attr named '%s'.",
+                          LEAT_SV_ARG(node->name), attr_name);
 }
 
 // Finds the attribute, which must be a shape or, with |is_list|, a list of shapes. An empty list

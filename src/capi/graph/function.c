@@ -306,7 +306,7 @@ static leat_status_t remove_from(leat_graph_t* graph, const char* name) {
   leat_string_view_t text = leat_string_view_from(name);
   if (!leat_function_library_find(graph->functions, text)) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Removing function '%s' failed: the graph has none of the name", name);
+                            "Tried to remove non-existent function '%s'.", name);
   }
   LEAT_RETURN_IF_ERROR(leat_graph_own_functions(graph, &library));
   return leat_function_library_remove(library, text);

@@ -12,8 +12,8 @@
 
 static leat_status_t no_such_attr(const leat_node_t* node, leat_status_code_t code,
                                   leat_string_view_t name) {
-  return leat_make_status(code, "No attr named '%.*s' in node '%.*s' (%.*s)", LEAT_SV_ARG(name),
-                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
+  return leat_make_status(code, "Operation '%.*s' has no attr named '%.*s'.",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(name));
 }
 
 // Finds the attribute |attr_name|; |missing| is the error code where there is none.

@@ -49,6 +49,7 @@ static leat_status_t invoke(const TF_OpKernelContext* ctx, const leat_kernel_t* 
                             const leat_tensor_t* inputs, TF_Tensor** outputs) {
   leat_tensor_t values[LEAT_KERNEL_OP_MAX] = {0};
   LEAT_RETURN_IF_ERROR(leat_kernel_invoke(kernel, ctx->context->services, inputs, values));
+  LEAT_RETURN_IF_ERROR(leat_eager_kernel_check_references(kernel, values));
   leat_status_t status = leat_ok_status();
   for (int i = 0; i < kernel->output_count; ++i) {
     status = leat_status_join(status, leat_capi_tensor_wrap(&values[i], &outputs[i]));

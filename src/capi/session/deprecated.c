@@ -99,6 +99,15 @@ typedef struct named_s {
   TF_Operation** targets;
 } named_t;
 
+// A session gets its graph by TF_ExtendGraph.
+static leat_status_t check_extended(TF_Graph* graph) {
+  const bool is_empty = leat_capi_lock(graph)->node_count == 0;
+  leat_capi_unlock(graph);
+  if (!is_empty) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Session was not created with a graph before Run()!");
+}
+
 // Looks up all names of a step. Returns whether all were found; the caller deinitializes the arena
 // in either case.
 static bool find_named(const TF_DeprecatedSession* session, const char** input_names, int ninputs,
@@ -107,7 +116,8 @@ static bool find_named(const TF_DeprecatedSession* session, const char** input_n
   TF_Graph* graph = session->graph;
   leat_arena_t* arena = &out_named->arena;
   leat_arena_initialize(leat_allocator_system(), 4096, arena);
-  leat_status_t result = find_outputs(graph, arena, input_names, ninputs, &out_named->feeds);
+  leat_status_t result = check_extended(graph);
+  if (!result) result = find_outputs(graph, arena, input_names, ninputs, &out_named->feeds);
   if (!result) result = find_outputs(graph, arena, output_names, noutputs, &out_named->fetches);
   if (!result) result = find_targets(graph, arena, target_names, ntargets, &out_named->targets);
   bool found = !result;

@@ -134,15 +134,14 @@ static leat_status_t tell(leat_capi_run_options_t* options, TF_Session* session,
 leat_status_t leat_capi_run_options_end(leat_capi_run_options_t* options, TF_Session* session,
                                         const leat_run_t* run, leat_status_t status,
                                         TF_Buffer* run_metadata) {
-  if (!options->collector && !options->shows_partitions) return status;  // and nothing was built
+  if (!options->collector && !options->shows_partitions && !run_metadata) return status;
   if (options->is_profiled) leat_plugin_profilers_stop();
   if (status) {  // the times of a failed step mean nothing, and it may not have been partitioned
     options->measured = NULL;
     options->shows_partitions = false;
   }
-  if (options->collector || options->shows_partitions) {
-    status = leat_status_join(status, tell(options, session, run, run_metadata));
-  }
+  // A step that collected nothing has an empty RunMetadata, which is a message all the same.
+  status = leat_status_join(status, tell(options, session, run, run_metadata));
   if (options->is_profiled) {  // telling failed before what they saw was collected
     leat_pb_step_stats_t unused = {.dev_stats = {NULL, 0}};
     status = leat_status_join(

@@ -329,8 +329,8 @@ static leat_status_t find_elsewhere(leat_op_registry_t* registry, leat_string_vi
     return parse_once(registry, &declared->ops[index], out_op);
   }
   return leat_make_status(LEAT_NOT_FOUND,
-                          "Op type not registered '%.*s' in this library. `leat ops` lists the "
-                          "ops that are.",
+                          "Op type not registered '%.*s' in binary: it is not among those that "
+                          "`leat ops` lists",
                           LEAT_SV_ARG(name));
 }
 

@@ -91,7 +91,8 @@ static leat_status_t einsum_shape(leat_inference_t* c) {
   LEAT_RETURN_IF_ERROR(
       leat_equation_parse(leat_node_attr_string(c->node, "equation"), &equation));
   if (leat_inference_input_count(c) != equation.input_count) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "Expected %d inputs for the equation but got %d",
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Expected %d inputs for the equation but got: %d",
                             equation.input_count, leat_inference_input_count(c));
   }
   labels_t labels;

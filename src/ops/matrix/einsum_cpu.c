@@ -49,7 +49,8 @@ static axis_t* find_axis(axes_t* axes, int label) {
 }
 
 // Adds the dimensions of input |which| to the axes. Dimensions of the ellipsis are matched from the
-// last one on, as in every broadcast; sizes of one label must be equal.
+// last one on, as in every broadcast; sizes of one label must be equal. Programs match the words of
+// the message, which are TensorFlow's.
 static leat_status_t add_input(const leat_kernel_context_t* c, const leat_subscripts_t* subscripts,
                                int which, axes_t* axes) {
   const leat_shape_t* shape = &leat_kernel_input(c, which)->shape;
@@ -73,8 +74,9 @@ static leat_status_t add_input(const leat_kernel_context_t* c, const leat_subscr
     } else if (is_broadcast && axis->size == 1) {
       axis->size = size;
     } else if (axis->size != size && !(is_broadcast && size == 1)) {
-      return leat_kernel_invalid(c, "sizes %lld and %lld of one label must be equal",
-                                 (long long)axis->size, (long long)size);
+      return leat_kernel_invalid(
+          c, "Expected dimension %lld at axis %d of the input shaped %s but got dimension %lld",
+          (long long)axis->size, d, LEAT_SHAPE_TEXT(shape), (long long)size);
     }
     if (size != 1) axis->present[which] = true;
     axis->strides[which] += stride;
@@ -418,7 +420,7 @@ static leat_status_t create_einsum(leat_kernel_creation_t* c, void* state) {
   leat_equation_t* equation = state;
   LEAT_RETURN_IF_ERROR(leat_equation_parse(text, equation));
   if (equation->input_count == c->kernel->input_count) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "Expected %d inputs for the equation but got %d",
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "Expected %d inputs but got: %d",
                           equation->input_count, c->kernel->input_count);
 }
 

@@ -1,5 +1,5 @@
 //! What programs of Rust do with TensorFlow through the crate `tensorflow`: a graph with a name that
-//! no GraphDef may have, a session that trains a variable, eager ops, and errors as statuses.
+//! no GraphDef may have, a session that feeds and fetches, eager ops, and errors as statuses.
 use tensorflow::{Code, DataType, Graph, Session, SessionOptions, SessionRunArgs, Tensor};
 
 fn constant(graph: &mut Graph, name: &str, value: f32) -> tensorflow::Operation {
@@ -47,14 +47,14 @@ fn any_name_is_taken() {
 fn unknown_ops_are_told() {
     let mut graph = Graph::new();
     let status = graph.new_operation("NoSuchOp", "node").unwrap().finish().unwrap_err();
-    assert_eq!(status.code(), Code::NotFound);
+    assert_eq!(status.code(), Code::InvalidArgument);
 }
 
 fn eager_ops_run() {
-    use tensorflow::eager::{self, raw_ops, ToTensorHandle};
+    use tensorflow::eager::{self, raw_ops};
     let context = eager::Context::new(eager::ContextOptions::new()).unwrap();
     let a = Tensor::<f32>::new(&[2, 2]).with_values(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-    let handle = a.to_handle(&context).unwrap();
+    let handle = a.into_handle(&context).unwrap();
     let product = raw_ops::mat_mul(&context, &handle, &handle).unwrap();
     let result = product.resolve::<f32>().unwrap();
     assert_eq!(&result[..], &[7.0, 10.0, 15.0, 22.0]);
