@@ -25,8 +25,8 @@ if(LEAT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 enable_language(CXX)
-# Tests and examples: the work is in the library. Under sanitizers to optimize them would take longer
-# than they run.
+# Tests and examples: the work is in the library. Under sanitizers to optimize them would take
+# longer than they run.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 if(LEAT_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")

@@ -39,14 +39,23 @@ set(counts ${CMAKE_SOURCE_DIR}/tests/conformance/op_counts.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${counts})
 file(STRINGS ${counts} rows REGEX "^[^#]")
 list(TRANSFORM rows REPLACE "^([^ ]+) ([0-9]+) ([0-9]+)$" "{\"\\1\", \\2, \\3},\n")
+list(LENGTH rows count)
 string(CONCAT rows ${rows})
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/op_cases.inc CONTENT "${rows}" @ONLY)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/op_cases.c @ONLY CONTENT "\
+// Made by cmake/LeatPrograms.cmake.
+#include \"op_cases.h\"
+
+const op_cases_t op_cases_list[] = {
+${rows}};
+const size_t op_cases_count = ${count};
+")
 
 leat_glob(sources tools/*.c)
 list(FILTER sources EXCLUDE REGEX "_test\\.c$")
+list(APPEND sources ${CMAKE_BINARY_DIR}/op_cases.c)
 if(sources)
   leat_program(leat_tool ${sources})
-  target_include_directories(leat_tool PRIVATE ${CMAKE_SOURCE_DIR}/tools ${CMAKE_BINARY_DIR})
+  target_include_directories(leat_tool PRIVATE ${CMAKE_SOURCE_DIR}/tools)
   set_target_properties(leat_tool PROPERTIES OUTPUT_NAME leat)
   target_link_libraries(leat_tool PRIVATE ZLIB::ZLIB m)  # archives of arrays (tools/recording.c)
   if(TARGET leat_board)
@@ -76,7 +85,7 @@ if(sources AND TARGET leat_module_grpc AND PKG_CONFIG_FOUND)
   add_executable(leat_image EXCLUDE_FROM_ALL ${sources} ${module_sources} deploy/image/main.c)
   set_source_files_properties(tools/main.c TARGET_DIRECTORY leat_image PROPERTIES
     COMPILE_DEFINITIONS "$<$<STREQUAL:$<TARGET_PROPERTY:NAME>,leat_image>:main=leat_main>")
-  target_include_directories(leat_image PRIVATE ${CMAKE_SOURCE_DIR}/tools ${CMAKE_BINARY_DIR}
+  target_include_directories(leat_image PRIVATE ${CMAKE_SOURCE_DIR}/tools
     ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${LEAT_grpc_INCLUDE})
   target_compile_definitions(leat_image PRIVATE LEAT_MODULE=1)
   target_link_libraries(leat_image PRIVATE leat_flags leat_static -Wl,--start-group

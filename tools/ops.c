@@ -10,19 +10,9 @@
 #include "command.h"
 #include "json.h"
 #include "leat/inspect.h"
+#include "op_cases.h"
 
 enum { JSON_OPTION, NAMES_OPTION, ALL_OPTION };
-
-// The recorded cases of an op.
-typedef struct op_cases_s {
-  const char* op;
-  int passed, recorded;
-} op_cases_t;
-
-// By name; CMake makes the rows of tests/conformance/op_counts.txt.
-static const op_cases_t kCases[] = {
-#include "op_cases.inc"
-};
 
 static int compare_op(const void* name, const void* cases) {
   return strcmp(name, ((const op_cases_t*)cases)->op);
@@ -31,7 +21,7 @@ static int compare_op(const void* name, const void* cases) {
 // {0} where there are none.
 static op_cases_t find_cases(const char* op) {
   const op_cases_t* cases =
-      bsearch(op, kCases, sizeof kCases / sizeof *kCases, sizeof *kCases, compare_op);
+      bsearch(op, op_cases_list, op_cases_count, sizeof *op_cases_list, compare_op);
   return cases ? *cases : (op_cases_t){op, 0, 0};
 }
 

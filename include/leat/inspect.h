@@ -20,10 +20,10 @@ TF_CAPI_EXPORT extern const char* leat_version(void);
 
 /* Every op registered, by name: JSON, an array of {"name", "doc", "inputs", "outputs",
  * "attributes", "stateful", "gradient", "kernels": [{"device", "types"}], "fused": [{"by",
- * "doc"}]}, with "family" for ops of the library's own. Arguments are {"name", "type"}, an attribute
- * has a "default" where it need not be given; "gradient" says whether TF_AddGradients goes through;
- * "by" names a pass or rewrite rule of the optimizer that can make one node of the op and its
- * neighbours. The caller deletes the buffer; NULL on error. */
+ * "doc"}]}, with "family" for ops of the library's own. Arguments are {"name", "type"}, an
+ * attribute has a "default" where it need not be given; "gradient" says whether TF_AddGradients
+ * goes through; "by" names a pass or rewrite rule of the optimizer that can make one node of the op
+ * and its neighbours. The caller deletes the buffer; NULL on error. */
 TF_CAPI_EXPORT extern TF_Buffer* leat_ops_json(TF_Status* status);
 
 /* The same with the ops that are only declared: graphs may hold them, but they have no kernel.

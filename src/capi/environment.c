@@ -1,11 +1,10 @@
 // What the C API has of the process and the system around it, over src/base: the functions of env.h
-// (files, time, threads, shared libraries), what leat/files.h adds to its files, those of logging.h,
-// which write to the library's log, and the version that the library is, with that of the
-// TensorFlow that it stands in for. Files go
-// through the library's default file system, so that plugins' file systems work here as well. A
-// handle of a writable file is a leat_file_t, and a stream of strings is one block with the names
-// one after the other. The functions check their paths, since callers from other languages may pass
-// NULL or "".
+// (files, time, threads, shared libraries), what leat/files.h adds to its files, those of
+// logging.h, which write to the library's log, and the version that the library is, with that of
+// the TensorFlow that it stands in for. Files go through the library's default file system, so that
+// plugins' file systems work here as well. A handle of a file is a leat_file_t, and a stream of
+// strings is one block with the names one after the other. The functions check their paths, since
+// callers from other languages may pass NULL or "".
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +164,8 @@ void TF_StringStreamDone(TF_StringStream* list) {
 typedef leat_status_t (*list_fn_t)(leat_file_system_t* fs, const char* path,
                                    leat_file_name_fn_t fn, void* data);
 
-// Collects the names that |list| gives for |path|. The caller calls TF_StringStreamDone in any case,
-// also after a failure.
+// Collects the names that |list| gives for |path|. The caller calls TF_StringStreamDone in any
+// case, also after a failure.
 static leat_status_t collect_names(list_fn_t list, const char* path,
                                    TF_StringStream** out_stream) {
   *out_stream = new_stream();

@@ -120,7 +120,8 @@ static void test_versions(void** state) {
 static void test_ops(void** state) {
   expect_part(leat_ops_json(status),
               "{\"name\": \"Neg\", \"doc\": \"-x.\", \"family\": \"math\", \"inputs\": "
-              "[{\"name\": \"x\", \"type\": \"T\"}], \"outputs\": [{\"name\": \"y\", \"type\": \"T\"}]");
+              "[{\"name\": \"x\", \"type\": \"T\"}], \"outputs\": "
+              "[{\"name\": \"y\", \"type\": \"T\"}]");
   expect_part(leat_ops_json(status), "\"fused\": [{\"by\": \"fusion\", \"doc\": \"one loop");
   expect_part(leat_ops_json(status), ", {\"by\": \"product_bias\", \"doc\": \"a product and");
   expect_part(leat_ops_json(status), "{\"name\": \"transpose_a\", \"type\": \"bool\", "

@@ -367,7 +367,8 @@ LEAT_MUST_USE leat_status_t leat_op_registry_find(leat_op_registry_t* registry,
 const leat_op_row_t* leat_op_registry_find_row(const leat_op_registry_t* registry,
                                                leat_string_view_t name);
 bool leat_op_registry_has(const leat_op_registry_t* registry, leat_string_view_t name);
-// The family with which the op called |name| was added; NULL where it came without one. Thread-safe.
+// The family with which the op called |name| was added; NULL where it came without one.
+// Thread-safe.
 const char* leat_op_registry_family(const leat_op_registry_t* registry, leat_string_view_t name);
 // The rows that were added, in that order, |index| below the count. Thread-safe.
 int leat_op_registry_count(const leat_op_registry_t* registry);

@@ -179,8 +179,8 @@ static double row_cost_ns(const sampling_t* s, double item_ns) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-// Mixes two lines into an output row. |channels| is a constant where it is 1 or 3, as it is for most
-// images, so that the compiler unrolls its loop.
+// Mixes two lines into an output row. |channels| is a constant where it is 1 or 3, as it is for
+// most images, so that the compiler unrolls its loop.
 static inline void mix_row(const sampling_t* s, const float* upper, const float* lower,
                            float lower_weight, int64_t channels, float* to) {
   for (const tap_t *x = s->columns, *end = x + s->width; x < end; ++x, to += channels) {
