@@ -5,6 +5,7 @@
 #include "call.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,16 @@ bool deepmd_expect_columns(const deepmd_call_t* call, const char* name, const de
   if (array->columns == columns) return true;
   return deepmd_fail(call, TF_INVALID_ARGUMENT, "%s has %" PRId64 " columns, must be %" PRId64,
                      name, array->columns, columns);
+}
+
+bool deepmd_expect_finite(const deepmd_call_t* call, const double* positions, int64_t count) {
+  for (int64_t i = 0; i < 3 * count; ++i) {
+    if (!isfinite(positions[i])) {
+      return deepmd_fail(call, TF_INVALID_ARGUMENT, "coord of atom %" PRId64
+                         " is %g, must be finite", i / 3, positions[i]);
+    }
+  }
+  return true;
 }
 
 double deepmd_get(const deepmd_array_t* array, TF_DataType dtype, int64_t index) {

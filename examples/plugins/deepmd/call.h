@@ -52,6 +52,9 @@ bool deepmd_expect_rows(const deepmd_call_t* call, const char* name, const deepm
 bool deepmd_expect_columns(const deepmd_call_t* call, const char* name, const deepmd_array_t* array,
                            int64_t columns);
 
+// Each of the three coordinates of |count| atoms is a finite number.
+bool deepmd_expect_finite(const deepmd_call_t* call, const double* positions, int64_t count);
+
 // Elements of arrays of float or of double, whichever |dtype| says.
 double deepmd_get(const deepmd_array_t* array, TF_DataType dtype, int64_t index);
 // Writes |count| elements from |index| on.

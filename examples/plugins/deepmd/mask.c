@@ -89,16 +89,6 @@ static void describe_atom(const frame_t* frame, int64_t center, int64_t row, TF_
   }
 }
 
-static bool expect_finite(const deepmd_call_t* call, const double* positions, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!isfinite(positions[i])) {
-      return deepmd_fail(call, TF_INVALID_ARGUMENT, "coord of atom %" PRId64
-                         " is %g, must be finite", i / 3, positions[i]);
-    }
-  }
-  return true;
-}
-
 static bool describe(const deepmd_call_t* call, TF_DataType dtype, deepmd_array_t* in,
                      deepmd_array_t* out) {
   deepmd_natoms_t natoms;
@@ -136,7 +126,7 @@ static bool describe(const deepmd_call_t* call, TF_DataType dtype, deepmd_array_
     }
     frame_t frame = {positions, (const int32_t*)in[TYPE].data + atoms * f,
                      (const int32_t*)in[MASK].data + atoms * f, atoms};
-    good = expect_finite(call, positions, 3 * atoms);
+    good = deepmd_expect_finite(call, positions, atoms);
     for (int64_t i = 0; good && i < atoms; ++i) {
       describe_atom(&frame, i, f * atoms + i, dtype, entries, out);
     }

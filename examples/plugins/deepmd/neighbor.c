@@ -34,16 +34,6 @@ static void cross(const double* a, const double* b, double* out) {
   out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static bool expect_finite(const deepmd_call_t* call, const double* positions, int64_t count) {
-  for (int64_t i = 0; i < 3 * count; ++i) {
-    if (!isfinite(positions[i])) {
-      return deepmd_fail(call, TF_INVALID_ARGUMENT, "coord of atom %" PRId64
-                         " is %g, must be finite", i / 3, positions[i]);
-    }
-  }
-  return true;
-}
-
 // Cells along an axis: as many as are as wide as the cutoff, but few enough that all cells together
 // are about eight times as many as the atoms at most.
 static int64_t axis_cells(double length, double cutoff, int64_t count) {
@@ -112,7 +102,7 @@ bool deepmd_cells_initialize_open(const deepmd_call_t* call, const double* posit
                                   deepmd_cells_t* out_cells) {
   deepmd_cells_t* cells = out_cells;
   *cells = (deepmd_cells_t){.cutoff = cutoff, .local = count, .count = count};
-  if (!expect_finite(call, positions, count)) return false;
+  if (!deepmd_expect_finite(call, positions, count)) return false;
   double low[3] = {0}, width[3];
   for (int d = 0; d < 3; ++d) {
     double high = count > 0 ? positions[d] : 0;
@@ -297,7 +287,9 @@ bool deepmd_cells_initialize_box(const deepmd_call_t* call, const double* positi
   deepmd_cells_t* cells = out_cells;
   *cells = (deepmd_cells_t){.cutoff = cutoff, .local = count, .count = count, .periodic = true};
   box_t geometry;
-  if (!expect_finite(call, positions, count) || !box_initialize(call, box, &geometry)) return false;
+  if (!deepmd_expect_finite(call, positions, count) || !box_initialize(call, box, &geometry)) {
+    return false;
+  }
   double total = 1;
   for (int d = 0; d < 3; ++d) {
     cells->size[d] = axis_cells(geometry.faces[d], cutoff, count);
