@@ -5,14 +5,6 @@
 if(LEAT_FUZZ)
   return()
 endif()
-include(CheckLanguage)
-check_language(CXX)
-if(CMAKE_CXX_COMPILER)
-  if(LEAT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
-  endif()
-  enable_language(CXX)
-endif()
 
 # leat_cpp_plugin(NAME {HEADER LIBRARY PACKAGE}...): a plug-in of the .cc files of its folder, which
 # needs foreign libraries. Where one is absent the plug-in is left out.

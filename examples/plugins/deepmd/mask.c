@@ -20,8 +20,8 @@ static const double kMaskedDistance = 10000;
 
 // ---- the environment matrix ---------------------------------------------------------------------
 
-enum { COORD, TYPE, MASK, BOX, NATOMS, MESH, INPUTS };
-enum { DESCRPT, DERIV, RIJ, NLIST, OUTPUTS };
+enum { COORD, TYPE, MASK, BOX, NATOMS, MESH };
+enum { DESCRPT, DERIV, RIJ, NLIST };
 
 typedef struct entry_t {
   int32_t type, index;
@@ -89,8 +89,9 @@ static void describe_atom(const frame_t* frame, int64_t center, int64_t row, TF_
   }
 }
 
-static bool describe(const deepmd_call_t* call, TF_DataType dtype, deepmd_array_t* in,
-                     deepmd_array_t* out) {
+static bool describe(const deepmd_call_t* call, const deepmd_product_t* product,
+                     deepmd_array_t* in, deepmd_array_t* out) {
+  const TF_DataType dtype = product->dtype;
   deepmd_natoms_t natoms;
   if (!deepmd_input(call, COORD, "coord", 2, &in[COORD]) ||
       !deepmd_input(call, TYPE, "type", 2, &in[TYPE]) ||
@@ -141,14 +142,7 @@ static void* create_descrpt(TF_OpKernelConstruction* ctx) {
 }
 
 static void compute_descrpt(void* kernel, TF_OpKernelContext* ctx) {
-  const deepmd_product_t* product = kernel;
-  deepmd_call_t call = {.ctx = ctx, .status = TF_NewStatus(), .op = product->op};
-  deepmd_array_t inputs[INPUTS] = {{0}}, outputs[OUTPUTS] = {{0}};
-  describe(&call, product->dtype, inputs, outputs);
-  deepmd_arrays_deinitialize(inputs, INPUTS);
-  deepmd_arrays_deinitialize(outputs, OUTPUTS);
-  if (TF_GetCode(call.status) != TF_OK) TF_OpKernelContext_Failure(ctx, call.status);
-  TF_DeleteStatus(call.status);
+  deepmd_product_compute(kernel, ctx, describe);
 }
 
 static void descrpt_shape(TF_ShapeInferenceContext* ctx, TF_Status* status) {
@@ -158,7 +152,7 @@ static void descrpt_shape(TF_ShapeInferenceContext* ctx, TF_Status* status) {
 
 // ---- forces -------------------------------------------------------------------------------------
 
-enum { FORCE_NET_DERIV, FORCE_IN_DERIV, FORCE_MASK, FORCE_NLIST, FORCE_INPUTS };
+enum { FORCE_NET_DERIV, FORCE_IN_DERIV, FORCE_MASK, FORCE_NLIST };
 
 static void* create_force(TF_OpKernelConstruction* ctx) {
   deepmd_product_t* product = deepmd_product_create(ctx, "ProdForceSeAMask", 4);
@@ -198,14 +192,7 @@ static bool force(const deepmd_call_t* call, const deepmd_product_t* product, de
 }
 
 static void compute_force(void* kernel, TF_OpKernelContext* ctx) {
-  const deepmd_product_t* product = kernel;
-  deepmd_call_t call = {.ctx = ctx, .status = TF_NewStatus(), .op = product->op};
-  deepmd_array_t inputs[FORCE_INPUTS] = {{0}}, output = {0};
-  force(&call, product, inputs, &output);
-  deepmd_arrays_deinitialize(inputs, FORCE_INPUTS);
-  deepmd_arrays_deinitialize(&output, 1);
-  if (TF_GetCode(call.status) != TF_OK) TF_OpKernelContext_Failure(ctx, call.status);
-  TF_DeleteStatus(call.status);
+  deepmd_product_compute(kernel, ctx, force);
 }
 
 static void force_shape(TF_ShapeInferenceContext* ctx, TF_Status* status) {

@@ -30,6 +30,29 @@ void* deepmd_product_create(TF_OpKernelConstruction* ctx, const char* op, int wi
 
 void deepmd_product_delete(void* kernel) { free(kernel); }
 
+void deepmd_product_compute(const void* kernel, TF_OpKernelContext* ctx, deepmd_product_fn_t run) {
+  const deepmd_product_t* product = kernel;
+  deepmd_call_t call = {.ctx = ctx, .status = TF_NewStatus(), .op = product->op};
+  deepmd_array_t inputs[DEEPMD_MOST_ARRAYS] = {{0}}, outputs[DEEPMD_MOST_ARRAYS] = {{0}};
+  run(&call, product, inputs, outputs);
+  deepmd_arrays_deinitialize(inputs, DEEPMD_MOST_ARRAYS);
+  deepmd_arrays_deinitialize(outputs, DEEPMD_MOST_ARRAYS);
+  if (TF_GetCode(call.status) != TF_OK) TF_OpKernelContext_Failure(ctx, call.status);
+  TF_DeleteStatus(call.status);
+}
+
+void deepmd_variants_register(const deepmd_op_t* op, const deepmd_variant_t* variants, int count,
+                              TF_Status* status) {
+  static const char* const kSel[] = {"n_a_sel: int", "n_r_sel: int", NULL};
+  for (int i = 0; i < count; ++i) {
+    deepmd_op_t variant = *op;
+    variant.name = variants[i].name;
+    variant.create = variants[i].create;
+    variant.attrs = variants[i].has_sel ? kSel : kSel + 2;
+    deepmd_op_register(&variant, status);
+  }
+}
+
 bool deepmd_products_check(const deepmd_call_t* call, int width, int64_t local, int64_t all,
                            const deepmd_array_t* net_deriv, const deepmd_array_t* in_deriv,
                            const deepmd_array_t* list, int64_t* out_places) {

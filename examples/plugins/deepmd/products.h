@@ -15,6 +15,25 @@ typedef struct deepmd_product_t {
 void* deepmd_product_create(TF_OpKernelConstruction* ctx, const char* op, int width);
 void deepmd_product_delete(void* kernel);
 
+// One run of such an op: it reads its inputs into |in| and makes |out|, which the caller
+// deinitializes. False, with the status of |call| set, where that fails.
+enum { DEEPMD_MOST_ARRAYS = 6 };  // inputs, and outputs
+typedef bool (*deepmd_product_fn_t)(const deepmd_call_t* call, const deepmd_product_t* product,
+                                    deepmd_array_t* in, deepmd_array_t* out);
+// What a kernel's compute function does with |run|.
+void deepmd_product_compute(const void* kernel, TF_OpKernelContext* ctx, deepmd_product_fn_t run);
+
+// An op under one of its names. Those with |has_sel| have two attributes that no kernel needs.
+typedef struct deepmd_variant_t {
+  const char* name;
+  void* (*create)(TF_OpKernelConstruction* ctx);
+  bool has_sel;
+} deepmd_variant_t;
+
+// Registers the op under each name; |op| has all that they share.
+void deepmd_variants_register(const deepmd_op_t* op, const deepmd_variant_t* variants, int count,
+                              TF_Status* status);
+
 // Checks that there are |places| neighbors for each of |local| atoms in all arrays, and that no
 // entry of |list| is |all| or more. Gives the places. |list| has rank 2, the others have it too.
 bool deepmd_products_check(const deepmd_call_t* call, int width, int64_t local, int64_t all,

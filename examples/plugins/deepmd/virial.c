@@ -9,7 +9,7 @@
 
 #include "products.h"
 
-enum { NET_DERIV, IN_DERIV, RIJ, NLIST, NATOMS, INPUTS };
+enum { NET_DERIV, IN_DERIV, RIJ, NLIST, NATOMS };
 
 static void* create_a(TF_OpKernelConstruction* ctx) {
   return deepmd_product_create(ctx, "ProdVirialSeA", 4);
@@ -52,14 +52,7 @@ static bool virial(const deepmd_call_t* call, const deepmd_product_t* product, d
 }
 
 static void compute(void* kernel, TF_OpKernelContext* ctx) {
-  const deepmd_product_t* product = kernel;
-  deepmd_call_t call = {.ctx = ctx, .status = TF_NewStatus(), .op = product->op};
-  deepmd_array_t inputs[INPUTS] = {{0}}, outputs[2] = {{0}};
-  virial(&call, product, inputs, outputs);
-  deepmd_arrays_deinitialize(inputs, INPUTS);
-  deepmd_arrays_deinitialize(outputs, 2);
-  if (TF_GetCode(call.status) != TF_OK) TF_OpKernelContext_Failure(ctx, call.status);
-  TF_DeleteStatus(call.status);
+  deepmd_product_compute(kernel, ctx, virial);
 }
 
 static void shape(TF_ShapeInferenceContext* ctx, TF_Status* status) {
@@ -71,25 +64,14 @@ void deepmd_register_virial(TF_Status* status) {
   static const char* const kInputs[] = {"net_deriv: T", "in_deriv: T",   "rij: T",
                                         "nlist: int32", "natoms: int32", NULL};
   static const char* const kOutputs[] = {"virial: T", "atom_virial: T", NULL};
-  static const char* const kAttrsA[] = {"n_a_sel: int", "n_r_sel: int", NULL};
-  static const char* const kAttrsR[] = {NULL};
-  static const struct {
-    const char* name;
-    void* (*create)(TF_OpKernelConstruction* ctx);
-    const char* const* attrs;
-  } kOps[] = {{"ProdVirialSeA", create_a, kAttrsA},
-              {"ProdVirialNorot", create_norot, kAttrsA},
-              {"ProdVirialSeR", create_r, kAttrsR}};
-  for (size_t i = 0; i < sizeof kOps / sizeof *kOps; ++i) {
-    deepmd_op_t op = {.name = kOps[i].name,
-                      .inputs = kInputs,
-                      .outputs = kOutputs,
-                      .attrs = kOps[i].attrs,
-                      .shape = shape,
-                      .create = kOps[i].create,
-                      .destroy = deepmd_product_delete,
-                      .compute = compute,
-                      .compute_float = compute};
-    deepmd_op_register(&op, status);
-  }
+  static const deepmd_variant_t kVariants[] = {{"ProdVirialSeA", create_a, true},
+                                               {"ProdVirialNorot", create_norot, true},
+                                               {"ProdVirialSeR", create_r, false}};
+  const deepmd_op_t op = {.inputs = kInputs,
+                          .outputs = kOutputs,
+                          .shape = shape,
+                          .destroy = deepmd_product_delete,
+                          .compute = compute,
+                          .compute_float = compute};
+  deepmd_variants_register(&op, kVariants, 3, status);
 }
