@@ -136,7 +136,8 @@ class Rows:
       ramp = numpy.add.outer(numpy.arange(375), numpy.arange(500))[..., None] // [4, 5, 6]
       images = session.run([tf.image.encode_jpeg((ramp + i).astype(numpy.uint8), quality=90)
                             for i in range(IMAGES)])
-    path = os.path.join(tempfile.mkdtemp(), 'images')
+    self.folder = tempfile.TemporaryDirectory()  # it goes with the process
+    path = os.path.join(self.folder.name, 'images')
     with tf.python_io.TFRecordWriter(path) as writer:
       for image in images:
         held = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image]))

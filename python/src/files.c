@@ -200,10 +200,15 @@ static PyObject* file_rename(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* A list of the names; ends the stream. */
-static PyObject* list_of(TF_StringStream* stream) {
+/* A list of the names that |find| gives for the path in |args|. */
+static PyObject* list_of(PyObject* args, TF_StringStream* (*find)(const char*, TF_Status*)) {
+  const char *path, *name;
+  TF_StringStream* stream = NULL;
+  if (!PyArg_ParseTuple(args, "s", &path)) return NULL;
+  TF_Status* status = TF_NewStatus();
+  CALL(stream = find(path, status))
+  if (!leat_py_status_end(status)) return NULL;
   PyObject* list = PyList_New(0);
-  const char* name;
   while (list && TF_StringStreamNext(stream, &name)) {
     PyObject* text = PyUnicode_DecodeFSDefault(name);
     if (!text || PyList_Append(list, text)) Py_CLEAR(list);
@@ -215,24 +220,12 @@ static PyObject* list_of(TF_StringStream* stream) {
 
 static PyObject* file_list(PyObject* module, PyObject* args) {
   (void)module;
-  const char* path;
-  TF_StringStream* stream = NULL;
-  if (!PyArg_ParseTuple(args, "s", &path)) return NULL;
-  TF_Status* status = TF_NewStatus();
-  CALL(stream = TF_GetChildren(path, status))
-  if (!leat_py_status_end(status)) return NULL;
-  return list_of(stream);
+  return list_of(args, TF_GetChildren);
 }
 
 static PyObject* file_match(PyObject* module, PyObject* args) {
   (void)module;
-  const char* pattern;
-  TF_StringStream* stream = NULL;
-  if (!PyArg_ParseTuple(args, "s", &pattern)) return NULL;
-  TF_Status* status = TF_NewStatus();
-  CALL(stream = leat_path_match(pattern, status))
-  if (!leat_py_status_end(status)) return NULL;
-  return list_of(stream);
+  return list_of(args, leat_path_match);
 }
 
 static PyMethodDef functions[] = {

@@ -253,10 +253,9 @@ def Walk(top, in_order=True):
 def Stat(filename):
   """length, mtime_nsec and is_directory of a file."""
   with _translated(filename):
-    path = local(filename)
-    return type('FileStatistics', (), {
-        'length': paths.getsize(path), 'mtime_nsec': paths.getmtime_ns(path),
-        'is_directory': paths.isdir(path)})()
+    length, mtime_nsec, is_directory = paths.stat(local(filename))
+  return type('FileStatistics', (), {
+      'length': length, 'mtime_nsec': mtime_nsec, 'is_directory': is_directory})()
 
 
 def replace(path, data):

@@ -24,13 +24,18 @@ def is_remote(path):
   return isinstance(path, str) and _REMOTE.match(path) is not None
 
 
-def _ask(function, path, *arguments):
+def _call(path, function, *arguments):
   """Calls the library; its error becomes the OSError of its kind, and stays that one's cause."""
   try:
-    return function(path, *arguments)
+    return function(*arguments)
   except _leat.StatusError as error:
     code, text = error.args
     raise OSError(_ERRNO.get(code, errno.EIO), text, path) from error
+
+
+def _ask(function, path, *arguments):
+  """Calls a function of the library that takes a path first."""
+  return _call(path, function, path, *arguments)
 
 
 # ---- Files -------------------------------------------------------------------------------------
@@ -57,10 +62,7 @@ class _Reading(io.RawIOBase):
     return self._place
 
   def readinto(self, buffer):
-    try:
-      count = self._file.read_into(self._place, buffer)
-    except _leat.StatusError as error:
-      raise OSError(errno.EIO, error.args[1], self._path) from error
+    count = _call(self._path, self._file.read_into, self._place, buffer)
     self._place += count
     return count
 
@@ -71,14 +73,8 @@ class _Writing(io.RawIOBase):
   def __init__(self, path, appends):
     super().__init__()
     self._path = path
-    self._place = getsize(path) if appends and exists(path) else 0
+    self._place = (_stat(path) or (0,))[0] if appends else 0
     self._file = _ask(_leat.WritableFile, path, appends)
-
-  def _do(self, function, *arguments):
-    try:
-      return function(*arguments)
-    except _leat.StatusError as error:
-      raise OSError(errno.EIO, error.args[1], self._path) from error
 
   def writable(self):
     return True
@@ -87,19 +83,19 @@ class _Writing(io.RawIOBase):
     return self._place
 
   def write(self, data):
-    self._do(self._file.write, data)
+    _call(self._path, self._file.write, data)
     self._place += len(data)
     return len(data)
 
   def show(self):
     """Makes what was written visible. Not flush(), which closing calls too: some file systems send
     the whole file for it."""
-    self._do(self._file.flush)
+    _call(self._path, self._file.flush)
 
   def close(self):
     if not self.closed:
       super().close()
-      self._do(self._file.close)
+      _call(self._path, self._file.close)
 
 
 def open_bytes(path, mode):
@@ -126,7 +122,7 @@ def read(path):
 
 # ---- What a path leads to ----------------------------------------------------------------------
 def _stat(path):
-  """(size, time of change in ns, whether it is a folder); None where nothing can be seen."""
+  """stat() of a path behind a scheme; None where nothing can be seen."""
   try:
     return _ask(_leat.file_stat, path)
   except OSError:
@@ -149,8 +145,16 @@ def getsize(path):
   return _ask(_leat.file_stat, path)[0] if is_remote(path) else os.path.getsize(path)
 
 
+def stat(path):
+  """(size, time of change in ns, whether it is a folder)"""
+  if is_remote(path):
+    return _ask(_leat.file_stat, path)
+  found = os.stat(path)
+  return found.st_size, found.st_mtime_ns, os.path.isdir(path)
+
+
 def getmtime_ns(path):
-  return _ask(_leat.file_stat, path)[1] if is_remote(path) else os.stat(path).st_mtime_ns
+  return stat(path)[1]
 
 
 def abspath(path):
