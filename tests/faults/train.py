@@ -4,7 +4,9 @@ faults.
 usage: train.py TARGET FOLDER STEPS PAUSE_MS
 
 Trains for STEPS steps in all, in a MonitoredTrainingSession at TARGET ('' is this process), which
-saves into FOLDER every 10 steps. Prints a JSON object for each step, {"step": n, "loss": the bits
+saves into FOLDER every 10 steps. After each step it sleeps for PAUSE_MS milliseconds or, where that
+is '-', waits for a line of its input, so that a caller decides between which steps something
+happens. Prints a JSON object for each step, {"step": n, "loss": the bits
 in hexadecimal digits}, and one with "code" and "message" where the training fails. Each loss
 depends on all updates before it, and batches on the number of the step alone, so that a step has
 the same loss in each run, whatever was restored before it.
@@ -40,6 +42,13 @@ def build(target):
   return before, loss, train
 
 
+def pause(pause_ms):
+  if pause_ms == '-':
+    sys.stdin.readline()
+  else:
+    time.sleep(int(pause_ms) / 1e3)
+
+
 def main():
   target, folder, steps, pause_ms = sys.argv[1:]
   fetches = build(target)
@@ -52,7 +61,7 @@ def main():
       while not session.should_stop():
         before, loss, _ = session.run(fetches)
         print(json.dumps({'step': int(before), 'loss': loss.tobytes().hex()}), flush=True)
-        time.sleep(int(pause_ms) / 1e3)
+        pause(pause_ms)
   except (tf.errors.OpError, OSError) as error:
     print(json.dumps({'code': type(error).__name__, 'message': str(error)}), flush=True)
     sys.exit(3)
