@@ -18,6 +18,7 @@
 #   make docs-ops      docs/ops/, a page for each family of ops, which `make test` compares
 #   make test-faults   a cluster on bad networks, with processes that are killed; needs root
 #   make test-schedulers   clusters that Slurm and Open MPI start; needs root
+#   make test-kubernetes   a cluster on a real Kubernetes in this machine; needs root, Go and the network
 #   make test-board    the board's pages in a headless browser
 # JOBS limits parallel work; TESTS selects tests by a regular expression, PYTHON_TESTS those of the
 # Python package by a pattern of file names.
@@ -46,8 +47,8 @@ SANITIZER_ENV = UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=$(ASAN_FLAGS) \
 
 .PHONY: all setup test check demo install asan tsan asan-build tsan-build tsan-threads \
   asan-python tsan-python fuzz bench bench-variants bench-board bench-cluster bench-simulate \
-  bench-python bench-trace test-oracle test-python test-corpus test-board test-faults test-schedulers wheel \
-  sdist test-sdist test-clients docs-python docs-ops clean
+  bench-python bench-trace test-oracle test-python test-corpus test-board test-faults \
+  test-schedulers test-kubernetes wheel sdist test-sdist test-clients docs-python docs-ops clean
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD)
 
@@ -146,6 +147,12 @@ test-faults: setup all
 test-schedulers: setup all
 	@dev/setup schedulers
 	@$$(python3 dev/python_venv.py) tests/schedulers/schedulers.py --build $(BUILD)
+
+# Builds Kubernetes' programs and the images, once: half an hour, and no part of CI.
+test-kubernetes: wheel
+	@dev/setup kubernetes
+	@$(NINJA) -C $(BUILD) leat_image
+	@python3 tests/kubernetes/kubernetes.py --build $(BUILD)
 
 # Fetches the bindings of other languages, and compiles them: minutes, and no part of CI.
 test-clients: all

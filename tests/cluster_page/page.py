@@ -8,7 +8,7 @@ PROGRAMS = ('leat', 'openssl', 'printf', 'srun', 'mpirun', 'kubectl', 'docker', 
 
 def commands():
   """All commands, in their order. Those of Slurm and MPI are run by tests/schedulers, and those of
-  Kubernetes by tests/deploy; the others by `run` beside this file."""
+  Kubernetes by tests/kubernetes; the others by `run` beside this file."""
   with open(os.path.join(ROOT, 'docs', 'cluster.md'), encoding='utf-8') as f:
     return re.findall(r'^    ((?:%s) .*)$' % '|'.join(PROGRAMS), f.read(), re.M)
 

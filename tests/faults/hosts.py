@@ -31,10 +31,14 @@ _ADDRESS = '10.77.0.%d'
 _LARGEST_PACKET = 65536
 
 
+def is_isolated():
+  return bool(os.environ.get(_INSIDE))
+
+
 def isolate():
   """Starts the program once more in namespaces of its own. Returns in that one, with None; where
   the machine allows no namespaces, returns the reason."""
-  if os.environ.get(_INSIDE):
+  if is_isolated():
     # The names of network namespaces are files of /run. Processes on a host have mounts of their
     # own, which follow these.
     subprocess.run(['mount', '--make-rshared', '/'], check=True)
