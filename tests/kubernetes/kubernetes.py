@@ -10,7 +10,7 @@ pods were lost. Not seen here: that the NetworkPolicy keeps others out, since th
 network of this node knows none.
 
 Needs root, Go, and the packages of `dev/setup kubernetes`; where one is missing, it prints SKIP and
-why. Nothing of it is left on the machine but what is in the cache folder.
+why. What it leaves on the machine are the cache folder and empty control groups.
 """
 import argparse
 import glob
