@@ -33,7 +33,7 @@ CMAKE_FLAGS ?=
 NINJA = ninja -j $(JOBS)
 # Runs the tests of a build folder, and tells of each case that was skipped, though its test passed.
 # Many tests wait for others more than they work, so that one more runs than there are processors.
-CTEST = ctest --output-on-failure -j $$(($(JOBS) + 1)) -R '$(TESTS)'
+CTEST = $(CURDIR)/dev/scratch ctest --output-on-failure -j $$(($(JOBS) + 1)) -R '$(TESTS)'
 LIST_SKIPS = code=$$?; $(CURDIR)/dev/list-skips . && exit $$code
 CONFIGURE = cmake -G Ninja -S . $(CMAKE_FLAGS)
 # As without sanitizers, an allocation that cannot be had is NULL. LeakSanitizer's hook on
