@@ -7,13 +7,13 @@ all workers are one step each time: they wait for each other in their collective
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import unittest
 
 import numpy as np
 
+from free_ports import free_ports
 import leat as tf
 from leat.python.ops import collective_ops
 
@@ -235,19 +235,11 @@ def main(description, number, scene, *arguments):
 
 # ---- Tests --------------------------------------------------------------------------------------
 
-def free_addresses(count):
-  sockets = [socket.create_server(('localhost', 0)) for _ in range(count)]
-  addresses = ['localhost:%d' % each.getsockname()[1] for each in sockets]
-  for each in sockets:
-    each.close()
-  return addresses
-
-
 class Cluster:
   """Workers in processes, and perhaps a parameter server in this one."""
 
   def __init__(self, test, scene, *arguments, workers=WORKERS, leader=0, ps=False, cpus=1):
-    addresses = free_addresses(workers + ps)
+    addresses = ['localhost:%d' % port for port in free_ports(workers + ps)]
     jobs = {'worker': addresses[:workers]}
     if ps:
       jobs['ps'] = addresses[workers:]

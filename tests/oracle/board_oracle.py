@@ -36,6 +36,9 @@ from tensorboard.util import tensor_util
 
 from outcome import report
 
+sys.path.insert(0, os.path.join(os.environ['LEAT_SOURCE_DIR'], 'python', 'tests'))
+from free_ports import free_port  # noqa: E402
+
 BUILD = os.environ.get('LEAT_BUILD_DIR', 'build')
 INDICES = ['/data/runs'] + ['/data/plugin/%s/tags' % p for p in (
     'scalars', 'histograms', 'images', 'audio', 'text')] + ['/data/plugin/graphs/info']
@@ -76,13 +79,6 @@ def wait_for(what, seconds=60):
         return
     time.sleep(0.1)
   raise RuntimeError('a server is not ready after %d seconds' % seconds)
-
-
-def free_port():
-  import socket
-  with socket.socket() as s:
-    s.bind(('127.0.0.1', 0))
-    return s.getsockname()[1]
 
 
 @contextlib.contextmanager
