@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.join(os.environ['LEAT_SOURCE_DIR'], 'python', 'tests'
 from free_ports import free_ports  # noqa: E402
 
 LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
-SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 300, 20, 30
+# Guards against hangs, which a slow machine does not come near.
+SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 900, 120, 120
 PR_SET_PDEATHSIG = 1
 
 

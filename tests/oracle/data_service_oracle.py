@@ -27,7 +27,7 @@ SERVICE = tf.data.experimental.service
 POLICY = SERVICE.ShardingPolicy
 Dataset = tf.data.Dataset
 RANGE = Dataset.range
-SECONDS, HEARTBEAT_MS = 300, 200
+SECONDS, HEARTBEAT_MS = 900, 200
 
 
 # ---- services ----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class Leat:
       subprocess.run(['pkill', '-KILL', '-P', str(self.process.pid)], check=True)
     else:
       self.process.terminate()
-    return self.process.wait(timeout=30)
+    return self.process.wait(timeout=120)
 
 
 class Service:
