@@ -27,12 +27,12 @@ def _lock(port):
 
 def free_ports(count):
   """|count| ports that nobody else gets as long as this process lives."""
-  candidates = random.SystemRandom().sample(range(FIRST, LAST + 1), LAST + 1 - FIRST)
   ports = []
-  while len(ports) < count:
-    port = candidates.pop()
-    if _lock(port):
+  for port in random.SystemRandom().sample(range(FIRST, LAST + 1), LAST + 1 - FIRST):
+    if len(ports) < count and _lock(port):
       ports.append(port)
+  if len(ports) < count:
+    raise OSError('of %d ports only %d are free' % (count, len(ports)))
   return ports
 
 
