@@ -371,7 +371,7 @@ static void takers_hear_of_tuples_that_cannot_be_batched(void** state) {
   LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, a, make_rows(&s, 1, 2))));
   LEAT_EXPECT_OK(scene_target(&s, insert(&s, barrier, 0, b, make_rows(&s, 1, 3))));
   LEAT_EXPECT_OK(scene_target(&s, make_barrier_close(&s, barrier)));
-  step_t step = {.scene = &s, .fetch = make_take(&s, barrier, 2), .timeout_ms = 20000};
+  step_t step = {.scene = &s, .fetch = make_take(&s, barrier, 2), .timeout_ms = 60000};
   int32_t last = insert(&s, barrier, 1, both, make_rows(&s, 2, 1));
   start_step(&step);
   sleep_ms(20);
