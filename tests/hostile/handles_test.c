@@ -204,7 +204,7 @@ static leat_status_t run(built_t* t, int32_t node, int rank, bool may_wait) {
                      .feed_count = t->feed_count,
                      .targets = &node,
                      .target_count = 1,
-                     .timeout_ms = may_wait ? 20 : 60000};
+                     .timeout_ms = may_wait ? 20 : 5000};
   leat_status_t status = leat_session_run(scene_session(&t->scene), &spec);
   for (int i = 0; i < t->feed_count; ++i) leat_tensor_release(&values[i]);
   return status;

@@ -248,7 +248,7 @@ def rounds(it):
     seen[index] = [next(consumer).numpy() for _ in range(10)]
   threads = [threading.Thread(target=consume, args=(i,)) for i in range(2)]
   [t.start() for t in threads]
-  [t.join(60) for t in threads]
+  [t.join(120) for t in threads]
   if len(seen) < 2 or [a // 2 for a in seen[0]] != [b // 2 for b in seen[1]]:
     return 'the consumers read %s' % seen
   if sorted(seen[0] + seen[1])[:4] != [0, 0, 1, 1]:
