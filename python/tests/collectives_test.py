@@ -1,10 +1,10 @@
 """Collectives among the CPU devices of one session: values, agreement, and how rounds fail."""
-import socket
 import threading
 import unittest
 
 import numpy as np
 
+from free_ports import free_ports
 import leat as tf
 from leat.python.ops import collective_ops
 
@@ -152,16 +152,6 @@ class ValuesTest(unittest.TestCase):
     self.assertEqual(failures, [])
 
 
-def free_addresses(count):
-  sockets = [socket.socket() for _ in range(count)]
-  for each in sockets:
-    each.bind(('localhost', 0))
-  addresses = ['localhost:%d' % each.getsockname()[1] for each in sockets]
-  for each in sockets:
-    each.close()
-  return addresses
-
-
 class ClusterTest(unittest.TestCase):
   """Three tasks, of which the second leads; all servers are in this process."""
 
@@ -169,7 +159,7 @@ class ClusterTest(unittest.TestCase):
   def setUpClass(cls):
     config = tf.ConfigProto()
     config.experimental.collective_group_leader = '/job:worker/replica:0/task:1'
-    cluster = tf.train.ClusterSpec({'worker': free_addresses(3)})
+    cluster = tf.train.ClusterSpec({'worker': ['localhost:%d' % p for p in free_ports(3)]})
     cls.servers = [tf.train.Server(cluster, 'worker', n, config=config) for n in range(3)]
 
   def setUp(self):

@@ -26,7 +26,7 @@ class ExampleTest(unittest.TestCase):
     command = [*before, sys.executable, os.path.join(EXAMPLES, name), *arguments]
     environment = dict(os.environ, LEAT_DATA_DIR=data, PYTHONPATH=PACKAGE, TMPDIR=self.folder)
     environment.pop('TF_CONFIG', None)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     return done.stdout
 

@@ -4,7 +4,6 @@ processes of `leat server` writes a log, and `leat board` opens it.
 import json
 import os
 import re
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,17 +12,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from free_ports import free_port
 import leat as tf
 
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(tf.__file__))))
 LEAT = os.path.join(BUILD, 'bin', 'leat')
 PS, WORKER = ('/job:%s/replica:0/task:0/device:CPU:0' % job for job in ('ps', 'worker'))
-
-
-def free_port():
-  with socket.socket() as s:
-    s.bind(('127.0.0.1', 0))
-    return s.getsockname()[1]
 
 
 class ServedStagesTest(unittest.TestCase):

@@ -22,7 +22,7 @@ def interrupt(run, steps=1, wait=0):
     time.sleep(wait)
     while not ended.is_set():
       os.kill(os.getpid(), signal.SIGINT)
-      ended.wait(5)
+      ended.wait(20)
   ended = threading.Event()
   sender = threading.Thread(target=send)
   try:

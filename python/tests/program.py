@@ -13,7 +13,7 @@ def run(test, text, frees=True):
   environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
   if not frees:
     environment['ASAN_OPTIONS'] = environment.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
-  found = subprocess.run([sys.executable, '-c', text], timeout=120, text=True, env=environment,
+  found = subprocess.run([sys.executable, '-c', text], timeout=600, text=True, env=environment,
                          capture_output=True, check=False)
   test.assertEqual((found.returncode, found.stderr), (0, ''))
   return found.stdout

@@ -7,23 +7,17 @@ to be told to go on, so that a server is killed, and started again at once, betw
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from free_ports import free_port
 import leat
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(leat.__file__))))
 STEPS = 60
-
-
-def free_port():
-  with socket.socket() as s:
-    s.bind(('127.0.0.1', 0))
-    return s.getsockname()[1]
 
 
 class RecoveryTest(unittest.TestCase):

@@ -7,13 +7,13 @@ all workers are one step each time: they wait for each other in their collective
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import unittest
 
 import numpy as np
 
+from free_ports import free_ports
 import leat as tf
 from leat.python.ops import collective_ops
 
@@ -30,7 +30,7 @@ class Worker:
     config = tf.ConfigProto(device_count={'CPU': cluster.get('cpus', 1)})
     leader = '/job:worker/replica:0/task:%d' % cluster['leader']
     config.experimental.collective_group_leader = leader
-    config.experimental.coordination_config.heartbeat_timeout_in_ms = 400
+    config.experimental.coordination_config.heartbeat_timeout_in_ms = 1000 * cluster['heartbeat']
     jobs = {name: addresses for name, addresses in cluster['jobs'].items()}
     self.number = number
     self.size = len(jobs['worker'])
@@ -188,12 +188,13 @@ def die(worker):
 
 def be_late(worker):
   """The last worker comes to the second step when the others have given it up."""
-  timed = sum_of(worker, tf.constant([1., worker.number]), timeout=1 if worker.number == 0 else 0)
-  worker.attempt(timed)
+  value = tf.constant([1., worker.number])
+  patient, timed = sum_of(worker, value), sum_of(worker, value, timeout=1)
+  worker.attempt(patient)
   if worker.number == worker.size - 1:
     worker.wait()
-  worker.attempt(timed)
-  worker.attempt(timed)
+  worker.attempt(timed if worker.number == 0 else patient)
+  worker.attempt(patient)
 
 
 MEMBERS = (1, 12, 8)   # of each worker: what goes from rank 1 to 20, and from 12 to 0, is "120"
@@ -235,24 +236,18 @@ def main(description, number, scene, *arguments):
 
 # ---- Tests --------------------------------------------------------------------------------------
 
-def free_addresses(count):
-  sockets = [socket.create_server(('localhost', 0)) for _ in range(count)]
-  addresses = ['localhost:%d' % each.getsockname()[1] for each in sockets]
-  for each in sockets:
-    each.close()
-  return addresses
-
-
 class Cluster:
   """Workers in processes, and perhaps a parameter server in this one."""
 
-  def __init__(self, test, scene, *arguments, workers=WORKERS, leader=0, ps=False, cpus=1):
-    addresses = free_addresses(workers + ps)
+  def __init__(self, test, scene, *arguments, workers=WORKERS, leader=0, ps=False, cpus=1,
+               heartbeat=PATIENCE):
+    addresses = ['localhost:%d' % port for port in free_ports(workers + ps)]
     jobs = {'worker': addresses[:workers]}
     if ps:
       jobs['ps'] = addresses[workers:]
       test.ps = tf.train.Server(jobs, 'ps', 0)
-    description = json.dumps({'jobs': jobs, 'leader': leader, 'cpus': cpus})
+    description = json.dumps({'jobs': jobs, 'leader': leader, 'cpus': cpus,
+                              'heartbeat': heartbeat})
     self.processes = [subprocess.Popen(
         ['timeout', '-s', 'KILL', str(2 * PATIENCE), sys.executable, os.path.abspath(__file__),
          description, str(n), scene, *arguments],
@@ -329,7 +324,7 @@ class ReplicasTest(unittest.TestCase):
           self.assertIn(seen['error'], ('InvalidArgumentError', 'AbortedError'), seen)
 
   def test_the_source_of_a_broadcast_learns_that_a_receiver_fails_or_dies(self):
-    cluster = Cluster(self, 'broadcast')
+    cluster = Cluster(self, 'broadcast', heartbeat=10)   # by which alone the source learns of a death
     self.assertEqual(cluster.read_all(), [{'value': [1, 2]}] * WORKERS)
     failed = cluster.read_all()   # but the second worker may have got its value before
     for seen in (failed[0], failed[2]):

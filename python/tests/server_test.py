@@ -66,7 +66,7 @@ class ServerTest(unittest.TestCase):
       return tf.train.Server.create_local_server().target
     with tf.Graph().as_default():
       two = tf.constant(1) + 1
-      config = tf.ConfigProto(operation_timeout_in_ms=20000)
+      config = tf.ConfigProto(operation_timeout_in_ms=60000)
       with tf.Session(target(), config=config) as session:
         self.assertEqual(session.run(two), 2)
 
@@ -88,7 +88,7 @@ class ServerTest(unittest.TestCase):
       thread.start()
       session.run(begun.dequeue())
       session.close()
-      thread.join(30)
+      thread.join(60)
       self.assertIsInstance(raised[0], tf.errors.CancelledError)
 
   def test_a_started_server_stays(self):

@@ -222,7 +222,7 @@ class FetchTest(unittest.TestCase):
       waiter = threading.Thread(target=lambda: found.append(session.run(take)))
       waiter.start()
       session.run(put)
-      waiter.join(30)
+      waiter.join(60)
     self.assertEqual(found, [5.0])
 
   def test_closing_ends_a_step_that_waits(self):
@@ -239,7 +239,7 @@ class FetchTest(unittest.TestCase):
     while not session._session.runs_:
       pass
     session.close()
-    waiter.join(30)
+    waiter.join(60)
     self.assertEqual(len(failed), 1)
 
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 
 void leat_recording_free(leat_recording_t* recording) {
   leat_allocator_t* a = leat_allocator_system();
@@ -32,6 +33,25 @@ int64_t leat_recording_ns(const leat_recording_t* recording, int64_t time) {
   const double ns = (double)(recording->end_ns - recording->begin_ns);
   if (ticks <= 0) return recording->begin_ns;
   return recording->begin_ns + (int64_t)((double)(time - recording->begin) / ticks * ns);
+}
+
+// A thread that lost its core between two of the clocks would shift all times of a recording, so of
+// several readings that counts whose first and last look at the clock of spans lie closest.
+leat_moment_t leat_moment_now(void) {
+  enum { TRIES = 8 };
+  leat_moment_t best = {0};
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < TRIES; ++i) {
+    leat_moment_t moment = {.time = leat_span_now()};
+    moment.wall_ns = leat_clock_wall_ns();
+    moment.now_ns = leat_clock_now_ns();
+    const int64_t passed = leat_span_now() - moment.time;
+    if (passed >= least) continue;
+    least = passed;
+    moment.time += passed / 2;
+    best = moment;
+  }
+  return best;
 }
 
 leat_status_t leat_recording_create(leat_recording_t** out_recording, size_t* out_name_capacity) {

@@ -26,6 +26,10 @@ LEAT_MUST_USE leat_status_t leat_recording_make_name(leat_recording_t* recording
                                                      leat_string_view_t category, uint32_t graph,
                                                      leat_span_name_t* out_name);
 
+// A moment by the clock of spans (leat_span_now), that of deadlines and the wall's.
+typedef struct leat_moment_s { int64_t time, now_ns, wall_ns; } leat_moment_t;
+leat_moment_t leat_moment_now(void);
+
 // The end of a recording, where things are added.
 typedef struct leat_recording_tail_s {
   leat_recording_t* recording;

@@ -235,7 +235,8 @@ static void read_cores(void) {
 
 // Adds the switches of the writer's thread. |is_end|: the recording or the thread ends.
 static void add_switches(writer_t* writer, bool is_end) {
-  switches_t s = {writer, leat_span_now(), leat_clock_now_ns(), 0};
+  const leat_moment_t now = leat_moment_now();
+  switches_t s = {writer, now.time, now.now_ns, 0};
   recorder.current->lost_switches += leat_thread_switches_read(
       writer->switches, recorder.cores ? recorder.until_ns : s.now_ns, is_end, add_switch, &s);
   if (writer->notes) leat_switch_notes_forget(writer->notes, s.told_ns);
@@ -473,9 +474,10 @@ static void begin(leat_recording_t* recording, uint64_t limit_bytes) {
   recorder.thread_capacity = recorder.graph_capacity = 0;
   recorder.title_count = 0;
   leat_string_map_initialize(leat_allocator_system(), &recorder.numbers);
-  recording->begin_wall_ns = leat_clock_wall_ns();
-  recording->begin_ns = leat_clock_now_ns();
-  recording->begin = leat_span_now();
+  const leat_moment_t now = leat_moment_now();
+  recording->begin_wall_ns = now.wall_ns;
+  recording->begin_ns = now.now_ns;
+  recording->begin = now.time;
   if (++recorder.last_number == 0) recorder.last_number = 1;
   atomic_store_explicit(&leat_span_recording, recorder.last_number, memory_order_release);
 }
@@ -534,8 +536,9 @@ static leat_status_t copy_unfinished(writer_t* writer) {
 // Ends the recording under way. The mutex is held.
 static void end(leat_recording_t* recording) {
   atomic_store_explicit(&leat_span_recording, 0, memory_order_seq_cst);
-  recording->end = leat_span_now();
-  recording->end_ns = leat_clock_now_ns();
+  const leat_moment_t now = leat_moment_now();
+  recording->end = now.time;
+  recording->end_ns = now.now_ns;
   recorder.limit_bytes = UINT64_MAX;
   read_cores();
   for (writer_t* writer = recorder.writers; writer; writer = writer->next) {

@@ -113,7 +113,7 @@ class Browser:
       raise Failure(details.get('exception', {}).get('description') or details['text'])
     return result['result'].get('value')
 
-  def wait(self, expression, seconds=30):
+  def wait(self, expression, seconds=60):
     """Waits until the expression is true."""
     end = time.time() + seconds
     while True:

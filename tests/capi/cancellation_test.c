@@ -139,7 +139,7 @@ static void test_steps_with_deadlines(void** state) {
 
 static void test_sessions_with_deadlines(void** state) {
   shared_t s = {.f = functions_open_on(kGraph, 2)};
-  reopen(&s.f, 40);
+  reopen(&s.f, 120);
   close_under_steps(&s, 0);
   functions_close(&s.f);
 }

@@ -180,8 +180,12 @@ static void test_what_fills_no_table(void** state) {
 // The step ends; the element's time has begun and is not lost.
 static void test_who_sleeps_can_be_cancelled(void** state) {
   functions_t f = functions_open(SLEEP("1500000") COUNTED("sleep"));
-  functions_target(&f, "make");
-  assert_int_equal(functions_try(&f, "next", NULL, 20), TF_DEADLINE_EXCEEDED);
+  TF_Code code;
+  do {  // again where the machine stalled until both times were over
+    functions_target(&f, "make");
+    code = functions_try(&f, "next", NULL, 20);
+  } while (code == TF_OK);
+  assert_int_equal(code, TF_DEADLINE_EXCEEDED);
   assert_int_equal(fetch(&f, "next"), 0);
   functions_close(&f);
   f = functions_open(SLEEP("9000000000000") COUNTED("sleep"));

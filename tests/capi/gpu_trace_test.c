@@ -343,7 +343,7 @@ static int count_late(const char* path) {
 }
 
 static void wait_for_files(int count) {
-  for (int i = 0; i < 20000 && files < count; ++i) usleep(1000);
+  for (int i = 0; i < 60000 && files < count; ++i) usleep(1000);
   assert_int_equal(files, count);
 }
 
@@ -383,7 +383,7 @@ static void child_keeps_away(void** state) {
   assert_true(kinds > 0);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(60);
     leat_trace_start(0, status);
     run_steps(1);
     leat_trace_stop(CHROME, status);

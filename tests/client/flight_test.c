@@ -22,6 +22,7 @@
 #include "scratch.h"
 
 #define STEPS 40
+#define MOST_FILES 16  // of a recording
 
 static leat_trace_flight_options_t options(void) {
   return (leat_trace_flight_options_t){.struct_size = sizeof(leat_trace_flight_options_t),
@@ -47,8 +48,11 @@ static int steps_of(const char* path) {
 }
 
 static void remove_files(void) {
-  unlink("flight-1.json");
-  unlink("flight-2.json");
+  for (int i = 1; i <= MOST_FILES; ++i) {
+    char path[32];
+    snprintf(path, sizeof path, "flight-%d.json", i);
+    unlink(path);
+  }
 }
 
 static TF_Output build_softmax(void) {
@@ -159,18 +163,15 @@ static void build_queue(TF_Operation** out_put, TF_Output* out_taken) {
   *out_taken = (TF_Output){finish(take), 0};
 }
 
-// Twenty steps find their element there; one waits for it a fifth of a second.
-static void a_slow_step_is_written(void** state) {
+// Records twenty steps that find their element there, and one that waits for it a fifth of a second.
+// Returns whether a file has a step that takes an element.
+static bool record_slow_step(TF_Operation* put, TF_Output taken) {
   leat_trace_flight_options_t wanted = options();
-  TF_Operation* put;
-  TF_Output taken;
   leat_thread_t thread;
   double found;
-  build_queue(&put, &taken);
+  bool is_written = false;
   wanted.slow_factor = 20;
   wanted.steps = 1;
-  model_kit_run(put);
-  assert_int_equal(model_kit_read(taken, &found, 1), 1);
   start(&wanted);
   for (int i = 0; i < 20; ++i) {
     model_kit_run(put);
@@ -181,11 +182,29 @@ static void a_slow_step_is_written(void** state) {
   model_kit_read(taken, &found, 1);
   leat_thread_join(thread);
   stop();
-  char* text = scratch_read_text("flight-1.json");
-  assert_non_null(text);
-  assert_true(scratch_count_text(text, "\"name\":\"QueueDequeueV2\"") >= 1);
-  free(text);
+  for (int i = 1; i <= MOST_FILES; ++i) {
+    char path[32];
+    snprintf(path, sizeof path, "flight-%d.json", i);
+    char* text = scratch_read_text(path);
+    is_written |= text && scratch_count_text(text, "\"name\":\"QueueDequeueV2\"") >= 1;
+    free(text);
+  }
   remove_files();
+  return is_written;
+}
+
+// On a busy machine any step may be slow, and a file of another one be under way when the step ends
+// that waits; then it is tried again.
+static void a_slow_step_is_written(void** state) {
+  TF_Operation* put;
+  TF_Output taken;
+  double found;
+  bool is_written = false;
+  build_queue(&put, &taken);
+  model_kit_run(put);
+  assert_int_equal(model_kit_read(taken, &found, 1), 1);
+  for (int i = 0; i < 100 && !is_written; ++i) is_written = record_slow_step(put, taken);
+  assert_true(is_written);
 }
 
 // Two signatures whose addresses differ by one bit take turns; each is judged by its own steps. The

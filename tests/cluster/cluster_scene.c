@@ -137,11 +137,10 @@ int cluster_scene_set_up_with(void** state, const cluster_options_t* options) {
   cluster_scene_t* cluster = calloc(1, sizeof *cluster);
   cluster->options = *options;
   cluster->status = TF_NewStatus();
-  const int first = rpc_scene_free_port();
-  int second = rpc_scene_free_port();
-  while (second == first) second = rpc_scene_free_port();
-  snprintf(cluster->addresses[0], sizeof cluster->addresses[0], "127.0.0.1:%d", first);
-  snprintf(cluster->addresses[1], sizeof cluster->addresses[1], "127.0.0.1:%d", second);
+  for (int i = 0; i < CLUSTER_TASKS; ++i) {
+    snprintf(cluster->addresses[i], sizeof cluster->addresses[i], "127.0.0.1:%d",
+             rpc_scene_free_port());
+  }
   scene_open(&cluster->scene);
   for (int i = 0; i < CLUSTER_TASKS - options->ps_is_a_process; ++i) open_server(cluster, i);
   if (options->ps_is_a_process) start_process(cluster);

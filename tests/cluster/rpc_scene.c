@@ -8,9 +8,12 @@
 #include "cluster/rpc_scene.h"
 
 #include <arpa/inet.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -200,14 +203,40 @@ void rpc_scene_expect_count(atomic_int* count, int expected) {
 
 // ---- The scene ----------------------------------------------------------------------------------
 
+// Takes the port's lock, which this process keeps until it ends: a socket of the abstract namespace,
+// named after the port. python/tests/free_ports.py takes the same locks.
+static bool lock_port(int port) {
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "leat-test-port-%d", port);
+  const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+  const int lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  assert_true(lock >= 0);
+  if (bind(lock, (struct sockaddr*)&name, size) == 0) return true;
+  close(lock);
+  return false;
+}
+
+static bool is_free(int port) {
+  const struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  const int tried = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(tried >= 0);
+  const bool is_bound = bind(tried, (const struct sockaddr*)&address, sizeof address) == 0;
+  close(tried);
+  return is_bound;
+}
+
+// Ports below those that the system gives away by itself. Tests that run side by side begin at
+// different ones, by the number of their process.
 int rpc_scene_free_port(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
-  const int s = socket(AF_INET, SOCK_STREAM, 0);
-  assert_int_equal(bind(s, (struct sockaddr*)&address, size), 0);
-  assert_int_equal(getsockname(s, (struct sockaddr*)&address, &size), 0);
-  close(s);
-  return ntohs(address.sin_port);
+  enum { FIRST = 10000, COUNT = 20000 };
+  static atomic_int tries;
+  for (int i = 0; i < COUNT; ++i) {
+    const unsigned place = (unsigned)getpid() * 617u + (unsigned)atomic_fetch_add(&tries, 1);
+    const int port = FIRST + (int)(place % COUNT);
+    if (lock_port(port) && is_free(port)) return port;
+  }
+  fail_msg("no port is free");
+  return 0;
 }
 
 void rpc_scene_open(rpc_scene_t* scene, const rpc_scene_options_t* options) {

@@ -61,7 +61,7 @@ void rpc_scene_open(rpc_scene_t* scene, const rpc_scene_options_t* options);
 void rpc_scene_close(rpc_scene_t* scene);
 int rpc_scene_set_up(void** state);
 int rpc_scene_tear_down(void** state);
-// A port on which nobody listens.
+// A port on which nobody listens, and which no other test gets as long as this process lives.
 int rpc_scene_free_port(void);
 // What one side wrote before it sent something is visible to the other in any case, but a race
 // detector knows nothing of sockets; both sides therefore pass through the scene's mutex.

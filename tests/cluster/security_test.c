@@ -157,9 +157,9 @@ static void a_server_names_the_file_at_fault(void** state) {
 static void other_machines_need_certificates(void** state) {
   tool_expect_part(1, "must be of this machine", "server --cluster ps=machine.test:0 --job ps");
   if (!has_certificates) skip();
-  // Ends it once it says that it serves, or after half a minute.
+  // Ends it once it says that it serves, or after a minute.
   static const char kServe[] =
-      "server --cluster ps=machine.test:0 --job ps %s >out 2>&1 & process=$!; for i in $(seq 300); "
+      "server --cluster ps=machine.test:0 --job ps %s >out 2>&1 & process=$!; for i in $(seq 600); "
       "do grep -q serving out && break; sleep 0.1; done; kill $process; wait $process; cat out;";
   tool_expect_part(0, "serving: /job:ps/task:0 at grpc://machine.test:", kServe,
                    "--certificate machine.pem --key machine.key --authority root.pem");

@@ -371,6 +371,15 @@ static void two_last_parts(void** state) {
   for (int i = 0; i < 3; ++i) cluster_call_free(&calls[i]);
 }
 
+// Until receivers of |count| steps wait at the ps.
+static void wait_for_steps(cluster_scene_t* cluster, size_t count) {
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (leat_rendezvous_table_count(cluster_task(cluster, CLUSTER_PS)->rendezvous) < count) {
+    cluster_expect_no_hang(begin_ns);
+    leat_clock_sleep_ns(1000000);
+  }
+}
+
 // A worker's session goes while its graph runs, and then its task.
 static void a_worker_session_goes_while_it_runs(void** state) {
   by_hand_t hand;
@@ -379,7 +388,7 @@ static void a_worker_session_goes_while_it_runs(void** state) {
   start_graph(&hand, 1, WHOLE, 0, NULL, &calls[0]);
   start_graph(&hand, 2, EARLY, 0, NULL, &calls[1]);
   cluster_call_expect(&calls[1], LEAT_OK, "", NULL, NULL);
-  cluster_let_wait();
+  wait_for_steps(*state, 2);
   const leat_pb_delete_worker_session_request_t request = {
       .session_handle = leat_string_view_from(kSession)};
   for (int i = 0; i < 2; ++i) {

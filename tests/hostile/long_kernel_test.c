@@ -11,6 +11,7 @@
 
 #define MOST_SECONDS 30
 #define TIMEOUT_MS 100
+#define TRIES 20
 
 #define F32 TYPE("T", "FLOAT")
 #define I32 TYPE("T", "INT32")
@@ -245,7 +246,7 @@ static void test_a_quarter_of_the_time(void** state) {
     bool ok = false;
     assert_int_equal(
         functions_try(&f, kQuarters[i].name, kit_int32(kQuarters[i].count), 0), TF_OK);
-    for (int tries = 0; tries < 5 && !ok; ++tries) {
+    for (int tries = 0; tries < TRIES && !ok; ++tries) {
       ok = ends_early(&f, &kQuarters[i], text, sizeof text);
     }
     if (!ok) fail_msg("%s: %s", kQuarters[i].name, text);
@@ -284,14 +285,19 @@ static void test_close(void** state) {
   static const case_t kinds[] = {{"multinomial", 2000000000}, {"svd", 1500},
                                  {"matmul", 6000},            {"inverse", 2500}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    functions_t f = functions_open(kGraph);
-    pthread_t closer;
-    int64_t start_ns = leat_clock_now_ns();
-    assert_int_equal(pthread_create(&closer, NULL, close_soon, f.session), 0);
-    assert_int_equal(functions_try(&f, kinds[i].name, kit_int32(kinds[i].count), 0), TF_CANCELLED);
-    assert_true(seconds_since(start_ns) < MOST_SECONDS);
-    pthread_join(closer, NULL);
-    functions_close(&f);
+    TF_Code code = TF_OK;
+    // A kernel may have ended before a busy machine lets the other thread close the session.
+    for (int tries = 0; tries < TRIES && code == TF_OK; ++tries) {
+      functions_t f = functions_open(kGraph);
+      pthread_t closer;
+      int64_t start_ns = leat_clock_now_ns();
+      assert_int_equal(pthread_create(&closer, NULL, close_soon, f.session), 0);
+      code = functions_try(&f, kinds[i].name, kit_int32(kinds[i].count), 0);
+      assert_true(seconds_since(start_ns) < MOST_SECONDS);
+      pthread_join(closer, NULL);
+      functions_close(&f);
+    }
+    assert_int_equal(code, TF_CANCELLED);
   }
 }
 

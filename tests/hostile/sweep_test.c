@@ -20,7 +20,7 @@
 #include "hostile/sweep_case.h"
 #include "session/scene.h"
 
-enum { kMostBytes = 1 << 26, kCaseSeconds = 20, kMostFailures = 40 };
+enum { kMostBytes = 1 << 26, kCaseSeconds = 60, kMostFailures = 40 };
 
 // Where the child is; shared with the parent.
 typedef struct progress_s {

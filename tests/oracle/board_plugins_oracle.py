@@ -19,7 +19,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.mesh import summary as mesh_summary
 import tensorflow.compat.v1 as tf
 
-from board_oracle import Log, both, difference, same
+from board_oracle import Log, both, difference, same, settled
 from outcome import report
 
 
@@ -351,23 +351,23 @@ def main():
     folder = os.path.join(folder, 'all')
     write_custom_scalars(folder)
     with both(folder) as servers:
-      report('board custom scalars: layout, scalars by patterns', custom_scalars, servers)
+      report('board custom scalars: layout, scalars by patterns', settled, servers, custom_scalars)
     for name, write in (('sessions', write_hparams), ('an experiment', write_experiment)):
       write(os.path.join(folder, name))
       with both(os.path.join(folder, name)) as servers:
-        report('board hparams: %s' % name, hparams, servers)
+        report('board hparams: %s' % name, settled, servers, hparams)
     write_projector(os.path.join(folder, 'projector'))
     with both(os.path.join(folder, 'projector')) as servers:
-      report('board projector: files and tensors', projector, servers)
+      report('board projector: files and tensors', settled, servers, projector)
     write_meshes(os.path.join(folder, 'meshes', 'a'))
     with both(os.path.join(folder, 'meshes')) as servers:
-      report('board mesh', meshes, servers)
+      report('board mesh', settled, servers, meshes)
 
 
 def without_layouts(folder):
   Log(os.path.join(folder, 'a')).close()
   with both(folder) as servers:
-    return same(servers, '/data/plugin/custom_scalars/layout')
+    return settled(servers, same, '/data/plugin/custom_scalars/layout')
 
 
 if __name__ == '__main__':

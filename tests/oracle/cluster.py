@@ -10,28 +10,18 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import tensorflow.compat.v1 as tf
 
+sys.path.insert(0, os.path.join(os.environ['LEAT_SOURCE_DIR'], 'python', 'tests'))
+from free_ports import free_ports  # noqa: E402
+
 LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
-SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 300, 20, 30
+# Guards against hangs, which a slow machine does not come near.
+SERVER_SECONDS, SESSION_SECONDS, START_SECONDS = 900, 120, 120
 PR_SET_PDEATHSIG = 1
-
-
-def free_ports(count, given=set()):
-  """Ports that were free a moment ago; no port twice in the life of this process, since clusters
-  get theirs before any of them starts."""
-  sockets, ports = [], []
-  while len(ports) < count:
-    sockets.append(socket.create_server(('127.0.0.1', 0)))
-    port = sockets[-1].getsockname()[1]
-    if port not in given:
-      given.add(port)
-      ports.append(port)
-  for s in sockets:
-    s.close()
-  return ports
 
 
 def serve_tensorflow(jobs, job, index, config):

@@ -63,7 +63,7 @@ def train(cluster, worker, size, form, out):
   options = tf.RunOptions()
   if form == 'key':
     options.experimental.collective_graph_key = 42
-  filtered = tf.ConfigProto(device_filters=[task], operation_timeout_in_ms=30000)
+  filtered = tf.ConfigProto(device_filters=[task], operation_timeout_in_ms=120000)
   with tf.Session('grpc://' + cluster.address('worker/%d' % worker), graph=graph,
                   config=filtered) as session:
     session.run(first)

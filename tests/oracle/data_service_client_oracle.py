@@ -188,7 +188,7 @@ def waits_for_dispatcher():
   waited = thread.is_alive()
   service = Service(0, port=port)
   try:
-    thread.join(30)
+    thread.join(120)
     reader.close()
     return difference((waited, got), (True, [tf.errors.NOT_FOUND]))
   finally:
@@ -210,7 +210,7 @@ def ends_when_closed(ident, service):
   thread.start()
   time.sleep(.3)
   LEAT.TF_CloseSession(reader.session.session, LEAT.status)
-  thread.join(20)
+  thread.join(120)
   reader.close()
   return difference(caught, [tf.errors.CANCELLED])
 
@@ -268,7 +268,7 @@ def saves():
       failed = in_leat(build)
       if failed is not None:
         return 'saving failed with code %d' % failed
-      deadline = time.monotonic() + 30
+      deadline = time.monotonic() + 120
       while not os.path.exists(os.path.join(path, 'DONE')):
         if time.monotonic() > deadline:
           return 'the snapshot does not end: %s' % os.listdir(path)

@@ -15,7 +15,7 @@ from tensorflow.python.data.experimental.service import server_lib  # noqa: E402
 
 SERVICE = tf.data.experimental.service
 LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
-START_SECONDS, SECONDS = 60, 300
+START_SECONDS, SECONDS = 120, 900
 context = multiprocessing.get_context('forkserver')
 context.set_forkserver_preload(['tensorflow'])
 

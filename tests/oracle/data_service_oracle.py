@@ -27,7 +27,7 @@ SERVICE = tf.data.experimental.service
 POLICY = SERVICE.ShardingPolicy
 Dataset = tf.data.Dataset
 RANGE = Dataset.range
-SECONDS, HEARTBEAT_MS = 300, 200
+SECONDS, HEARTBEAT_MS = 900, 200
 
 
 # ---- services ----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class Leat:
       subprocess.run(['pkill', '-KILL', '-P', str(self.process.pid)], check=True)
     else:
       self.process.terminate()
-    return self.process.wait(timeout=30)
+    return self.process.wait(timeout=120)
 
 
 class Service:
@@ -248,7 +248,7 @@ def rounds(it):
     seen[index] = [next(consumer).numpy() for _ in range(10)]
   threads = [threading.Thread(target=consume, args=(i,)) for i in range(2)]
   [t.start() for t in threads]
-  [t.join(60) for t in threads]
+  [t.join(120) for t in threads]
   if len(seen) < 2 or [a // 2 for a in seen[0]] != [b // 2 for b in seen[1]]:
     return 'the consumers read %s' % seen
   if sorted(seen[0] + seen[1])[:4] != [0, 0, 1, 1]:

@@ -11,7 +11,7 @@ tf.disable_v2_behavior()
 tf.disable_control_flow_v2()
 LEAT = capi.Library()
 CONFIG = config_pb2.ConfigProto(device_count={'CPU': 3}, allow_soft_placement=True)
-IN_TIME = config_pb2.RunOptions(timeout_in_ms=20000).SerializeToString()
+IN_TIME = config_pb2.RunOptions(timeout_in_ms=60000).SerializeToString()
 
 
 def on(index):

@@ -232,7 +232,7 @@ def tensorflow_client(workers):
 def answers(cluster):
   environment = dict(os.environ, TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE='false')
   run = subprocess.run([sys.executable, __file__, *cluster.jobs['worker']], env=environment,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=400)
   found = dict(json.loads(line) for line in run.stdout.decode().splitlines())
   if run.returncode:
     raise RuntimeError('after %s: %s' % (list(found), run.stderr.decode()[-300:]))

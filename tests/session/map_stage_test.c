@@ -61,7 +61,7 @@ static void dropped_tuples_take_no_room(void** state) {
   int32_t stage = make_stage(&s, 0, 1, 1, LIMIT), again = make_stage(&s, 0, 1, 5, LIMIT);
   int32_t left = make_stage(&s, 0, 0, 5, LIMIT), right = make_stage(&s, 1, 1, 5, LIMIT);
   leat_output_t unstage = make_unstage(&s, 0, 1, LEAT_DTYPE_FLOAT, 2, LIMIT);
-  s.options.operation_timeout_ms = 20000;
+  s.options.operation_timeout_ms = 60000;
   for (int turn = 0; turn < 4; ++turn) {
     LEAT_EXPECT_OK(scene_target(&s, stage));
     LEAT_EXPECT_OK(scene_target(&s, again));
@@ -84,7 +84,7 @@ static void an_unstage_that_fails_takes_nothing(void** state) {
   leat_output_t too_few = make_unstage(&s, 0, 1, LEAT_DTYPE_FLOAT, 1, 0);
   leat_output_t left = make_unstage(&s, 0, 0, LEAT_DTYPE_FLOAT, 1, 0);
   leat_output_t right = make_unstage(&s, 1, 1, LEAT_DTYPE_FLOAT, 1, 0);
-  s.options.operation_timeout_ms = 20000;
+  s.options.operation_timeout_ms = 60000;
   LEAT_EXPECT_OK(scene_target(&s, stage));
   scene_expect(scene_fetch(&s, longs, &none), LEAT_INVALID_ARGUMENT, "must be int64");
   scene_expect(scene_fetch(&s, too_few, &none), LEAT_INVALID_ARGUMENT, "size mismatch");

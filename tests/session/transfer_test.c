@@ -44,14 +44,15 @@ static leat_output_t sum(scene_t* s, int device, leat_output_t x) {
 // How 50 large values from device 0 are used on device 1.
 typedef leat_output_t (*use_fn_t)(scene_t* s, const leat_output_t* values);
 
-// Nothing is used before all that was asked for has come.
+// Nothing is used before |*least| bytes have come, and then no more come for a while; or a minute
+// has passed.
 enum { kGate = 1 };
-static void open_gate(void* data) {
+static void open_gate(void* least) {
   size_t used = 0;
-  for (int quiet = 0; quiet < 3;) {
+  for (int tries = 0, quiet = 0; tries < 1200 && quiet < 3; ++tries) {
     usleep(50000);
     size_t now = memory_used(1);
-    quiet = now && now == used ? quiet + 1 : 0;
+    quiet = now >= *(const size_t*)least && now == used ? quiet + 1 : 0;
     used = now;
   }
   probe_open(kGate);
@@ -79,7 +80,8 @@ static size_t peak_of(use_fn_t use, uint32_t passes) {
   for (int i = 0; i < kRecvs; ++i) values[i] = large(&s, x, i);
   leat_output_t total = use(&s, values);
   leat_thread_t thread;
-  LEAT_EXPECT_OK(leat_thread_start("gate", open_gate, NULL, &thread));
+  size_t least = passes ? 1 : kRecvs * kBytes;
+  LEAT_EXPECT_OK(leat_thread_start("gate", open_gate, &least, &thread));
   assert_true(scene_get_fed(&s, x, 2, total) == 2.0f * kItems * (kRecvs * (kRecvs - 1) / 2));
   leat_thread_join(thread);
   size_t peak = memory_peak(1);

@@ -34,7 +34,7 @@ static void a_signal_ends_it(void** state) {
   tool_result_t result = tool_run(
       "--version >/dev/null; %s/bin/leat board --logdir no/such/directory --port 0 --json "
       "--no_cache --path_prefix /p/ >line & i=0; "
-      "while ! grep -q url line && [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done; "
+      "while ! grep -q url line && [ $i -lt 1200 ]; do sleep 0.05; i=$((i + 1)); done; "
       "kill -TERM $!; wait $!; code=$?; cat line; echo code $code",
       build ? build : ".");
   assert_int_equal(result.code, 0);

@@ -221,7 +221,7 @@ static const leat_remote_carrier_t kFake = {.open = fake_open,
 
 // What a thread still holds that was in a pause goes soon.
 static int expect_no_ways(void** state) {
-  const int64_t deadline_ns = leat_clock_deadline_after_ms(10000);
+  const int64_t deadline_ns = leat_clock_deadline_after_ms(60000);
   (void)state;
   while (atomic_load(&ways) && leat_clock_now_ns() < deadline_ns) leat_clock_sleep_ns(1000000);
   return atomic_load(&ways) ? -1 : 0;
@@ -268,7 +268,7 @@ static leat_status_t ask(int64_t patience_ns, int count, bool cancels) {
                                                 .done = on_end,
                                                 .data = &outcome});
     if (cancels) leat_cancellation_cancel(cancellation);
-    assert_true(leat_notification_wait(&outcome.ended, leat_clock_deadline_after_ms(10000)));
+    assert_true(leat_notification_wait(&outcome.ended, leat_clock_deadline_after_ms(60000)));
     leat_notification_deinitialize(&outcome.ended);
     leat_cancellation_release(cancellation);
     leat_status_free(status);
