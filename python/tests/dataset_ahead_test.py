@@ -319,7 +319,7 @@ class AheadTest(unittest.TestCase):
     def run():
       try:
         session.run(following)
-      except (tf.errors.CancelledError, RuntimeError) as error:   # the latter if it is closed already
+      except (tf.errors.CancelledError, RuntimeError) as error:   # the latter: it is closed already
         failures.append(error)
 
     thread = threading.Thread(target=run)

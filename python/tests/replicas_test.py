@@ -324,7 +324,8 @@ class ReplicasTest(unittest.TestCase):
           self.assertIn(seen['error'], ('InvalidArgumentError', 'AbortedError'), seen)
 
   def test_the_source_of_a_broadcast_learns_that_a_receiver_fails_or_dies(self):
-    cluster = Cluster(self, 'broadcast', heartbeat=10)   # by which alone the source learns of a death
+    # The source learns of a death by a heartbeat alone.
+    cluster = Cluster(self, 'broadcast', heartbeat=10)
     self.assertEqual(cluster.read_all(), [{'value': [1, 2]}] * WORKERS)
     failed = cluster.read_all()   # but the second worker may have got its value before
     for seen in (failed[0], failed[2]):

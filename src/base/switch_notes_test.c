@@ -235,8 +235,8 @@ static pid_t start_neighbour(int core) {
   }
 }
 
-// Computes beside the neighbour, for longer where others had the core meanwhile, until the neighbour
-// has taken it; |*out_span| is when, or NULL.
+// Computes beside the neighbour, for longer where others had the core meanwhile, until it was the
+// neighbour who took it; |*out_span| is when, or NULL.
 static leat_recording_t* record_beside(pid_t neighbour, const leat_span_t** out_span) {
   for (int64_t busy_ns = BUSY_NS;; busy_ns *= 2) {
     LEAT_EXPECT_OK(leat_recording_start(1 << 22));
@@ -357,8 +357,8 @@ static void play_rounds(int64_t pause_ns) {
 }
 
 // The threads mark one span each, and hand in nothing before the end; the ring of a thread has room
-// for the switches of 1365 rounds, so that most would be lost if nobody read it meanwhile. Where the
-// machine is so busy that the reader of the rings gets no core in time, it is tried again.
+// for the switches of 1365 rounds, so that most would be lost if nobody read it meanwhile. Where a
+// busy machine gives the reader of the rings no core in time, it is tried again.
 static void rings_are_read_while_the_recording_goes_on(void** state) {
   bool are_there = false;
   need_rights();

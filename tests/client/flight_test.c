@@ -163,8 +163,8 @@ static void build_queue(TF_Operation** out_put, TF_Output* out_taken) {
   *out_taken = (TF_Output){finish(take), 0};
 }
 
-// Records twenty steps that find their element there, and one that waits for it a fifth of a second.
-// Returns whether a file has a step that takes an element.
+// Records twenty steps that find their element there, and one that waits for it a fifth of a
+// second. Returns whether a file has a step that takes an element.
 static bool record_slow_step(TF_Operation* put, TF_Output taken) {
   leat_trace_flight_options_t wanted = options();
   leat_thread_t thread;

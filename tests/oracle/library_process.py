@@ -4,6 +4,7 @@ import ctypes
 import importlib.util
 import os
 import pickle
+import resource
 import select
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import sys
 import capi
 
 OURS, THEIRS = 'leat', 'tensorflow'
+MOST_BYTES = 32 << 30  # of addresses of a library's process
 SECONDS = 300  # for one graph, of which each takes milliseconds: then it hangs
 PLAIN = b'\x10\x01\x28\x02'  # a ConfigProto: one thread in an operation, two between them
 WITHOUT_OPTIMIZER = PLAIN + b'\x52\x05\x52\x03\x98\x01\x01'  # disable_meta_optimizer
@@ -82,6 +84,10 @@ def outcome(library, config, graph_def, feeds, fetches, first=()):
 
 def answer_all(which, plugins):
   """Answers the questions that come through the pipe of a Judge."""
+  # Where the system promises any amount of memory (vm.overcommit_memory is 1), a graph that asks
+  # for too much would be killed for using it. A sanitizer needs all addresses for itself.
+  if 'LD_PRELOAD' not in os.environ:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
   answers = os.fdopen(os.dup(1), 'wb')
   os.dup2(2, 1)
   library = load(which, plugins)

@@ -375,7 +375,7 @@ static void expect_threads_at_most(int count) {
   assert_true(count_threads() <= count);
 }
 
-// Made here, run on two other threads at once; oneDNN's own threads, which would stay, never appear.
+// Made here, run on two other threads at once; oneDNN's own threads, which would stay, never come.
 static void test_onednn_threads(void** state) {
   (void)state;
   const leat_onednn_module_t* module = need_onednn();
