@@ -29,6 +29,7 @@
 typedef struct resize_s {
   bool align_corners;
   bool half_pixel_centers;
+  leat_pixel_scaling_t scaling;  // of _ScaledResizeBilinear
 } resize_t;
 
 // A way of resizing: the number of taps along a dimension, and the function that finds the taps of
@@ -45,6 +46,15 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   if (!r->align_corners || !r->half_pixel_centers) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "If half_pixel_centers is True, align_corners must be False.");
+}
+
+static leat_status_t scaled_create(leat_kernel_creation_t* c, void* memory) {
+  resize_t* r = memory;
+  leat_string_view_t scaling;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "scaling", &scaling));
+  r->scaling = leat_string_view_equals(scaling, "Mul") ? LEAT_PIXELS_MULTIPLIED
+                                                       : LEAT_PIXELS_DIVIDED;
+  return create(c, memory);
 }
 
 // Input positions for each output position.
@@ -179,10 +189,13 @@ static void mix_rows(void* data, int64_t begin, int64_t end) {
 }
 
 // Fills s->output, once the taps are found, and releases them.
-static void run_bilinear(leat_kernel_context_t* c, sampling_t* s) {
+static void run_bilinear(leat_kernel_context_t* c, leat_pixel_scaling_t scaling, float factor,
+                         sampling_t* s) {
   const leat_tensor_t* images = leat_kernel_input(c, 0);
   leat_resize_lines_t lines = {.images = images->data,
                                .dtype = images->dtype,
+                               .scaling = scaling,
+                               .factor = factor,
                                .height = s->input.height,
                                .width = s->input.width,
                                .channels = s->input.channels,
@@ -198,7 +211,20 @@ static void run_bilinear(leat_kernel_context_t* c, sampling_t* s) {
 static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
   LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
-  run_bilinear(c, &s);
+  run_bilinear(c, LEAT_PIXELS_AS_THEY_ARE, 1, &s);
+  return leat_ok_status();
+}
+
+static leat_status_t scaled_bilinear__cpu(leat_kernel_context_t* c) {
+  const resize_t* r = leat_kernel_state(c);
+  const leat_tensor_t* factor = leat_kernel_input(c, 2);
+  sampling_t s = {0};
+  if (factor->shape.rank != 0) {
+    return leat_kernel_invalid(c, "factor must be a scalar, got shape %s",
+                               LEAT_SHAPE_TEXT(&factor->shape));
+  }
+  LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
+  run_bilinear(c, r->scaling, *leat_tensor_data(factor, const float), &s);
   return leat_ok_status();
 }
 
@@ -216,7 +242,7 @@ leat_status_t leat_resize_bilinear(leat_kernel_context_t* c, bool align_corners,
   if (status) {
     leat_tensor_release(out_images);
   } else {
-    run_bilinear(c, &s);
+    run_bilinear(c, LEAT_PIXELS_AS_THEY_ARE, 1, &s);
   }
   return status;
 }
@@ -455,6 +481,7 @@ const leat_kernel_row_t leat_resize_kernels_cpu[] = {
     ROW("ResizeBicubic", LEAT_TYPES_REAL, bicubic__cpu),
     ROW("ResizeBicubicGrad", "float, double", bicubic_grad__cpu),
     ROW("ResizeBilinear", LEAT_TYPES_REAL, bilinear__cpu),
+    LEAT_CPU_KERNEL("_ScaledResizeBilinear", NULL, resize_t, scaled_create, scaled_bilinear__cpu),
     LEAT_CPU_KERNEL("QuantizedResizeBilinear", NULL, resize_t, quantized_create,
                     quantized_bilinear__cpu),
     ROW("ResizeBilinearGrad", "float, bfloat16, half, double", bilinear_grad__cpu),
