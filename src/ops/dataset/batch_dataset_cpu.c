@@ -12,12 +12,17 @@
 // elements collected so far belong to the iterator and not to the stack, and batch_next carries on
 // with them when it is called again.
 //
+// An element of a plain batch is copied to its place when it comes, while it still lies in the cache,
+// and its memory is free for the next one. The tensor for that has room for a full batch, which the
+// first batch of a dataset need not become: memory for it is taken when its elements are there.
+//
 // SlidingWindowDataset gives batches that overlap or leave elements out: a batch takes the elements
 // that are |stride| apart among |span|, and the next one begins |shift| elements later. A plain
 // batch is one with a stride of 1 whose shift and span are its size. RebatchDatasetV2 batches the
 // rows of its elements (window_dataset_cpu.c) by sizes that take turns. ParallelBatchDataset
 // is a BatchDatasetV2 whose batches are made ahead (prefetch_dataset_cpu.c). MapAndBatchDataset is
 // built as a batch dataset over a parallel map (parallel_map_dataset_cpu.c).
+#include <stdatomic.h>
 #include <string.h>
 
 #include "ops/dataset/dataset_cpu.h"
@@ -32,6 +37,8 @@ typedef struct batch_s {
   bool takes_turns;     // tensors[0] holds the sizes of the batches, which are used in turn
   bool padded;  // |tensors| hold one padding value and |padded_shapes| one shape for each component
   leat_element_spec_t* padded_shapes;
+  // Whether a full batch was given before, by any iterator, so that there is memory for one.
+  _Atomic bool has_been_full;
 } batch_t;
 
 typedef struct batch_iterator_s {
@@ -42,13 +49,21 @@ typedef struct batch_iterator_s {
   int64_t count;            // elements collected for the batch in progress
   int64_t to_skip;          // elements to drop before the next batch begins
   int64_t turn;             // of the size of the batch in progress
+  // The first |copied| elements are in |places|, a tensor for each component with room for a full
+  // batch, and no longer in |elements|. NULL or no tensors where nothing is copied.
+  leat_tensor_t* places;
+  int64_t copied;
 } batch_iterator_t;
 
 static int component_count(const batch_iterator_t* it) { return it->base.dataset->spec->count; }
 
-// Releases the first |count| elements, and moves the others to the front.
+// Releases the first |count| elements, and moves the others to the front. Copied elements go all at
+// once, since batches do not overlap then.
 static void release_elements(batch_iterator_t* it, int64_t count) {
   const int64_t components = component_count(it);
+  LEAT_DCHECK(!it->copied || count == it->count);
+  if (it->copied) leat_element_release(it->places, (int)components);
+  it->copied = 0;
   for (int64_t i = 0; i < count * components; ++i) leat_tensor_release(&it->elements[i]);
   it->count -= count;
   if (it->count == 0) return;
@@ -60,6 +75,7 @@ static void batch_stop(leat_iterator_t* self) {
   batch_iterator_t* it = (batch_iterator_t*)self;
   release_elements(it, it->count);
   leat_allocator_free(leat_allocator_system(), it->elements);
+  leat_allocator_free(leat_allocator_system(), it->places);
 }
 
 static void batch_destroy(leat_dataset_t* self) {
@@ -80,11 +96,11 @@ static int64_t batch_size(const batch_iterator_t* it) {
   return it->count / stride + (it->count % stride != 0);
 }
 
-// Allocates component |component| of a batch: its shape is [batch_size(it), dims[0], ...,
+// Allocates component |component| of a batch of |size| elements: its shape is [size, dims[0], ...,
 // dims[rank - 1]].
-static leat_status_t allocate_batch(const batch_iterator_t* it, int component, int rank,
-                                    const int64_t* dims, leat_tensor_t* out_tensor) {
-  int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {batch_size(it)};
+static leat_status_t allocate_batch(const batch_iterator_t* it, int component, int64_t size,
+                                    int rank, const int64_t* dims, leat_tensor_t* out_tensor) {
+  int64_t all[LEAT_SHAPE_MAX_RANK + 1] = {size};
   leat_shape_t shape;
   if (rank) memcpy(all + 1, dims, (size_t)rank * sizeof *dims);
   LEAT_RETURN_IF_ERROR(leat_shape_create(rank + 1, all, &shape));
@@ -105,35 +121,124 @@ static leat_status_t stack_nothing(const batch_iterator_t* it, int component,
   const leat_partial_shape_t shape = it->base.input->dataset->spec->shapes[component];
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   for (int d = 0; d < shape.rank; ++d) dims[d] = shape.dims[d] < 0 ? 0 : shape.dims[d];
-  return allocate_batch(it, component, shape.rank < 0 ? 0 : shape.rank, dims, out_tensor);
+  return allocate_batch(it, component, 0, shape.rank < 0 ? 0 : shape.rank, dims, out_tensor);
 }
 
-// Copies component |component| of the batch's elements into one new tensor. INVALID_ARGUMENT
-// where an element's shape is not that of the first element.
+// Whether |element| has the shape of the elements of |batch|.
+static bool is_slice(const leat_tensor_t* batch, const leat_tensor_t* element) {
+  const int rank = element->shape.rank;
+  return batch->shape.rank == rank + 1 &&
+         (rank == 0 || !memcmp(leat_shape_dims(&batch->shape) + 1, leat_shape_dims(&element->shape),
+                               (size_t)rank * sizeof(int64_t)));
+}
+
+// Gives |out_tensor| the elements that are copied, as the first ones of a batch of batch_size(it).
+static leat_status_t take_place(const batch_iterator_t* it, int component,
+                                leat_tensor_t* out_tensor) {
+  leat_tensor_t* place = &it->places[component];
+  int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
+  leat_shape_t shape;
+  memcpy(dims, leat_shape_dims(&place->shape), (size_t)place->shape.rank * sizeof *dims);
+  dims[0] = batch_size(it);
+  LEAT_RETURN_IF_ERROR(leat_shape_create(place->shape.rank, dims, &shape));
+  *out_tensor = leat_tensor_move(place);
+  leat_shape_release(&out_tensor->shape);
+  out_tensor->shape = shape;
+  return leat_ok_status();
+}
+
+// Begins a batch: with the elements that are copied, or with none.
+static leat_status_t begin_batch(const batch_iterator_t* it, int component,
+                                 leat_tensor_t* out_tensor) {
+  if (it->copied) return take_place(it, component, out_tensor);
+  const leat_shape_t* first = &element_at(it, 0, component)->shape;
+  return allocate_batch(it, component, batch_size(it), first->rank, leat_shape_dims(first),
+                        out_tensor);
+}
+
+static leat_status_t shape_error(const leat_tensor_t* batch, int component, int64_t index,
+                                 const leat_tensor_t* element) {
+  leat_shape_t first;
+  LEAT_RETURN_IF_ERROR(leat_shape_create(batch->shape.rank - 1, leat_shape_dims(&batch->shape) + 1,
+                                         &first));
+  const leat_status_t status = leat_make_status(
+      LEAT_INVALID_ARGUMENT,
+      "Cannot batch tensors with different shapes in component %d. First element had shape %s "
+      "and element %lld had shape %s.",
+      component, LEAT_SHAPE_TEXT(&first), (long long)index, LEAT_SHAPE_TEXT(&element->shape));
+  leat_shape_release(&first);
+  return status;
+}
+
+// Copies |element| to place |index| of |batch|.
+static leat_status_t copy_to_place(const leat_tensor_t* element, int64_t index,
+                                   const leat_tensor_t* batch) {
+  const int64_t size = element->shape.element_count;
+  if (!size) return leat_ok_status();
+  return leat_tensor_copy_elements(batch->dtype, element->data, slice_address(batch, index, size),
+                                   size);
+}
+
+// Copies component |component| of the batch's elements into one new tensor, unless they are copied.
+// INVALID_ARGUMENT where an element's shape is not that of the first element.
 static leat_status_t stack(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
   if (it->count == 0) return stack_nothing(it, component, out_tensor);
-  const leat_tensor_t* first = element_at(it, 0, component);
-  LEAT_RETURN_IF_ERROR(
-      allocate_batch(it, component, first->shape.rank, leat_shape_dims(&first->shape), out_tensor));
-  int64_t size = first->shape.element_count;
-  for (int64_t i = 0; i < batch_size(it); ++i) {
+  LEAT_RETURN_IF_ERROR(begin_batch(it, component, out_tensor));
+  for (int64_t i = it->copied; i < batch_size(it); ++i) {
     const leat_tensor_t* element = element_at(it, i, component);
-    leat_status_t status = leat_ok_status();
-    if (!leat_shape_equal(&element->shape, &first->shape)) {
-      status = leat_make_status(
-          LEAT_INVALID_ARGUMENT,
-          "Cannot batch tensors with different shapes in component %d. First element had shape %s "
-          "and element %lld had shape %s.",
-          component, LEAT_SHAPE_TEXT(&first->shape), (long long)i,
-          LEAT_SHAPE_TEXT(&element->shape));
-    }
-    if (!status && size) {
-      status = leat_tensor_copy_elements(out_tensor->dtype, element->data,
-                                         slice_address(out_tensor, i, size), size);
-    }
+    leat_status_t status = is_slice(out_tensor, element)
+                               ? copy_to_place(element, i, out_tensor)
+                               : shape_error(out_tensor, component, i, element);
     if (!status) continue;
     leat_tensor_release(out_tensor);
     return status;
+  }
+  return leat_ok_status();
+}
+
+// ---- Elements that are copied when they come ----------------------------------------------------
+
+// Whether the batch in progress is one of consecutive elements that no other batch has.
+static bool copies_early(const batch_iterator_t* it) {
+  const batch_t* batch = (const batch_t*)it->base.dataset;
+  return !batch->padded && !batch->takes_turns && !batch->keeps_elements && batch->stride == 1 &&
+         batch->shift == batch->span && !it->to_skip &&
+         atomic_load_explicit(&batch->has_been_full, memory_order_relaxed);
+}
+
+// Takes memory for a full batch of elements like |element|. Where there is none, the elements stay
+// where they are, and the batch may yet become a smaller one.
+static bool begin_places(batch_iterator_t* it, const leat_tensor_t* element) {
+  const int components = component_count(it);
+  size_t room = it->places ? (size_t)components : 0;
+  leat_status_t status = LEAT_GROW(leat_allocator_system(), (size_t)components, &it->places, &room);
+  int i = 0;
+  for (; !status && i < components; ++i) {
+    const leat_shape_t* shape = &element[i].shape;
+    status = allocate_batch(it, i, ((const batch_t*)it->base.dataset)->span, shape->rank,
+                            leat_shape_dims(shape), &it->places[i]);
+  }
+  if (!status) return true;
+  if (i > 0) leat_element_release(it->places, i);
+  leat_status_free(status);
+  return false;
+}
+
+// Copies the last element to its place, if those before it are in theirs. An element of another
+// shape stays, and those after it, so that |stack| finds it when the batch is complete.
+static leat_status_t copy_last(batch_iterator_t* it) {
+  const int components = component_count(it);
+  const int64_t index = it->count - 1;
+  leat_tensor_t* element = it->elements + index * components;
+  if (it->copied != index || !copies_early(it)) return leat_ok_status();
+  if (index == 0 && !begin_places(it, element)) return leat_ok_status();
+  for (int i = 0; i < components; ++i) {
+    if (!is_slice(&it->places[i], &element[i])) return leat_ok_status();
+  }
+  ++it->copied;
+  for (int i = 0; i < components; ++i) {
+    LEAT_RETURN_IF_ERROR(copy_to_place(&element[i], index, &it->places[i]));
+    leat_tensor_release(&element[i]);
   }
   return leat_ok_status();
 }
@@ -205,7 +310,8 @@ static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_
   leat_partial_shape_t padded = batch->padded_shapes->shapes[component];
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   LEAT_RETURN_IF_ERROR(measure(it, component, padded, dims));
-  LEAT_RETURN_IF_ERROR(allocate_batch(it, component, padded.rank, dims, out_tensor));
+  LEAT_RETURN_IF_ERROR(allocate_batch(it, component, batch_size(it), padded.rank, dims,
+                                      out_tensor));
   leat_status_t status = fill(&batch->base.tensors[component], out_tensor);
   int64_t size = leat_shape_product(&out_tensor->shape, 1, out_tensor->shape.rank);
   for (int64_t i = 0; i < batch_size(it) && !status; ++i) {
@@ -248,8 +354,10 @@ static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_
                                    &it->elements, &it->capacity));
     LEAT_RETURN_IF_ERROR(leat_iterator_next(
         it->base.input, pull, it->elements + (size_t)it->count * components, out_poll));
-    it->count += *out_poll == LEAT_POLL_ELEMENT;
-    if (!it->to_skip || *out_poll != LEAT_POLL_ELEMENT) continue;
+    if (*out_poll != LEAT_POLL_ELEMENT) continue;
+    ++it->count;
+    LEAT_RETURN_IF_ERROR(copy_last(it));
+    if (!it->to_skip) continue;
     --it->to_skip;
     release_elements(it, 1);
   }
@@ -280,6 +388,9 @@ static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   if (*out_poll == LEAT_POLL_PENDING) return leat_ok_status();
   const bool is_given = *out_poll == LEAT_POLL_ELEMENT || (it->count && !batch->drop_remainder);
   *out_poll = is_given ? LEAT_POLL_ELEMENT : LEAT_POLL_END;
+  if (*out_poll == LEAT_POLL_ELEMENT && it->count == batch->span) {
+    atomic_store_explicit(&((batch_t*)batch)->has_been_full, true, memory_order_relaxed);
+  }
   if (is_given) status = put_together(it, out);
   go_on(it);
   return status;
