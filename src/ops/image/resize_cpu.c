@@ -220,7 +220,7 @@ static leat_status_t scaled_bilinear__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* factor = leat_kernel_input(c, 2);
   sampling_t s = {0};
   if (factor->shape.rank != 0) {
-    return leat_kernel_invalid(c, "factor must be a scalar, got shape %s",
+    return leat_kernel_invalid(c, "factor has shape %s, must be of rank 0",
                                LEAT_SHAPE_TEXT(&factor->shape));
   }
   LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
