@@ -1,7 +1,8 @@
 // The rules that let a bilinear resizing convert and scale its images itself (ops/image/resize.c).
 // The first tests count the nodes that disappear in the pass, and show where none may: a factor
-// that is no number, a quotient whose divisor is the image, a type that float does not hold, a value
-// that is read elsewhere. The last one runs the steps with the rules and without, and compares bits.
+// that is no number, a quotient whose divisor is the image, a type that float does not hold, a
+// value that is read elsewhere. The last one runs the steps with the rules and without, and
+// compares bits.
 #include <string.h>
 
 #include "session/flow.h"

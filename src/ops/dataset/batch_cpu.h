@@ -4,11 +4,10 @@
 #ifndef LEAT_OPS_DATASET_BATCH_CPU_H_
 #define LEAT_OPS_DATASET_BATCH_CPU_H_
 
-#include <stdatomic.h>
-
+#include "base/sync.h"
 #include "ops/dataset/dataset_cpu.h"
 
-typedef struct leat_batch_s {
+typedef struct leat_batch_dataset_s {
   leat_dataset_t base;
   int64_t span;  // elements from the first to the last of a batch
   int64_t stride, shift;
@@ -19,9 +18,9 @@ typedef struct leat_batch_s {
   leat_element_spec_t* padded_shapes;
   // Whether a full batch was given before, by any iterator, so that there is memory for one.
   _Atomic bool has_been_full;
-} leat_batch_t;
+} leat_batch_dataset_t;
 
-// The kind of these datasets, whose memory is a leat_batch_t.
+// The kind of these datasets, whose memory is a leat_batch_dataset_t.
 extern const leat_dataset_kind_t leat_batch_kind;
 
 #endif  // LEAT_OPS_DATASET_BATCH_CPU_H_

@@ -13,8 +13,8 @@
 // batch is one with a stride of 1 whose shift and span are its size. RebatchDatasetV2 batches the
 // rows of its elements (window_dataset_cpu.c) by sizes that take turns. ParallelBatchDataset
 // is a BatchDatasetV2 whose batches are made ahead (prefetch_dataset_cpu.c). MapAndBatchDataset is
-// built as a batch dataset over a parallel map (parallel_map_dataset_cpu.c). The iterators of all are
-// in batch_iterator_cpu.c.
+// built as a batch dataset over a parallel map (parallel_map_dataset_cpu.c). Their iterators are in
+// batch_iterator_cpu.c.
 #include <string.h>
 
 #include "ops/dataset/batch_cpu.h"
@@ -53,7 +53,7 @@ static leat_status_t create_batch(leat_kernel_context_t* c, leat_dataset_t* inpu
   LEAT_RETURN_IF_ERROR(
       leat_dataset_create_over(&leat_batch_kind, spec, input, padded_shapes ? spec->count : 0,
                                out_dataset));
-  leat_batch_t* batch = (leat_batch_t*)*out_dataset;
+  leat_batch_dataset_t* batch = (leat_batch_dataset_t*)*out_dataset;
   batch->span = batch->shift = size;
   batch->stride = 1;
   batch->drop_remainder = drop_remainder;
@@ -139,7 +139,7 @@ static leat_status_t sliding__cpu(leat_kernel_context_t* c) {
   }
   const bool drops = *(const bool*)leat_kernel_state(c);
   LEAT_RETURN_IF_ERROR(create_batch(c, input, size, drops, NULL, &dataset));
-  leat_batch_t* batch = (leat_batch_t*)dataset;
+  leat_batch_dataset_t* batch = (leat_batch_dataset_t*)dataset;
   batch->span = span + 1;
   batch->stride = stride;
   batch->shift = shift;
@@ -176,7 +176,7 @@ static leat_status_t make_rebatch(leat_kernel_context_t* c, leat_dataset_t* rows
   leat_element_spec_t* spec;
   LEAT_RETURN_IF_ERROR(batched_spec(rows->spec, LEAT_DIM_UNKNOWN, &spec));
   LEAT_RETURN_IF_ERROR(leat_dataset_create_over(&leat_batch_kind, spec, rows, 1, out_dataset));
-  leat_batch_t* batch = (leat_batch_t*)*out_dataset;
+  leat_batch_dataset_t* batch = (leat_batch_dataset_t*)*out_dataset;
   batch->stride = 1;
   batch->takes_turns = true;
   leat_status_t status = leat_dataset_keep_inputs(c, 1, 0, 1, *out_dataset);

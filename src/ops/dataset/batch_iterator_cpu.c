@@ -55,20 +55,20 @@ static void batch_stop(leat_iterator_t* self) {
 }
 
 static void batch_destroy(leat_dataset_t* self) {
-  leat_element_spec_release(((leat_batch_t*)self)->padded_shapes);
+  leat_element_spec_release(((leat_batch_dataset_t*)self)->padded_shapes);
 }
 
 // ---- Putting together ---------------------------------------------------------------------------
 
 // Element |index| of the batch.
 static const leat_tensor_t* element_at(const batch_iterator_t* it, int64_t index, int component) {
-  const int64_t stride = ((const leat_batch_t*)it->base.dataset)->stride;
+  const int64_t stride = ((const leat_batch_dataset_t*)it->base.dataset)->stride;
   return &it->elements[index * stride * component_count(it) + component];
 }
 
 // The number of elements in the batch.
 static int64_t batch_size(const batch_iterator_t* it) {
-  const int64_t stride = ((const leat_batch_t*)it->base.dataset)->stride;
+  const int64_t stride = ((const leat_batch_dataset_t*)it->base.dataset)->stride;
   return it->count / stride + (it->count % stride != 0);
 }
 
@@ -176,7 +176,7 @@ static leat_status_t stack(const batch_iterator_t* it, int component, leat_tenso
 
 // Whether the batch in progress is one of consecutive elements that no other batch has.
 static bool copies_early(const batch_iterator_t* it) {
-  const leat_batch_t* batch = (const leat_batch_t*)it->base.dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   return !batch->padded && !batch->takes_turns && !batch->keeps_elements && batch->stride == 1 &&
          batch->shift == batch->span && !it->to_skip &&
          atomic_load_explicit(&batch->has_been_full, memory_order_relaxed);
@@ -185,14 +185,15 @@ static bool copies_early(const batch_iterator_t* it) {
 // Takes memory for a full batch of elements like |element|. Where there is none, the elements stay
 // where they are, and the batch may yet become a smaller one.
 static bool begin_places(batch_iterator_t* it, const leat_tensor_t* element) {
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   const int components = component_count(it);
   size_t room = it->places ? (size_t)components : 0;
   leat_status_t status = LEAT_GROW(leat_allocator_system(), (size_t)components, &it->places, &room);
   int i = 0;
   for (; !status && i < components; ++i) {
     const leat_shape_t* shape = &element[i].shape;
-    status = allocate_batch(it, i, ((const leat_batch_t*)it->base.dataset)->span, shape->rank,
-                            leat_shape_dims(shape), &it->places[i]);
+    status = allocate_batch(it, i, batch->span, shape->rank, leat_shape_dims(shape),
+                            &it->places[i]);
   }
   if (!status) return true;
   if (i > 0) leat_element_release(it->places, i);
@@ -282,7 +283,7 @@ static leat_status_t copy_rows(const leat_tensor_t* element, const int64_t* dims
 
 // The padded counterpart of stack().
 static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_t* out_tensor) {
-  const leat_batch_t* batch = (const leat_batch_t*)it->base.dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   leat_partial_shape_t padded = batch->padded_shapes->shapes[component];
   int64_t dims[LEAT_SHAPE_MAX_RANK];
   LEAT_RETURN_IF_ERROR(measure(it, component, padded, dims));
@@ -300,7 +301,7 @@ static leat_status_t pad(const batch_iterator_t* it, int component, leat_tensor_
 // Makes all components of a batch from the collected elements. When one fails, those already in
 // |out| are released.
 static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out) {
-  const leat_batch_t* batch = (const leat_batch_t*)it->base.dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   for (int i = 0; i < component_count(it); ++i) {
     leat_status_t status = batch->padded ? pad(it, i, &out[i]) : stack(it, i, &out[i]);
     if (!status) continue;
@@ -313,7 +314,7 @@ static leat_status_t put_together(const batch_iterator_t* it, leat_tensor_t* out
 // ---- Collecting ---------------------------------------------------------------------------------
 
 static int64_t span_of(const batch_iterator_t* it) {
-  const leat_batch_t* batch = (const leat_batch_t*)it->base.dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   if (!batch->takes_turns) return batch->span;
   const leat_tensor_t* sizes = &batch->base.tensors[0];
   return leat_tensor_index_at(sizes, it->turn % sizes->shape.element_count);
@@ -342,7 +343,7 @@ static leat_status_t collect(batch_iterator_t* it, leat_pull_t* pull, leat_poll_
 
 // Drops the elements before the next batch.
 static void go_on(batch_iterator_t* it) {
-  const leat_batch_t* batch = (const leat_batch_t*)it->base.dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)it->base.dataset;
   const int64_t shift = batch->takes_turns ? it->count : batch->shift;
   const int64_t dropped = shift < it->count ? shift : it->count;
   it->to_skip = shift - dropped;
@@ -353,7 +354,7 @@ static void go_on(batch_iterator_t* it) {
 static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   batch_iterator_t* it = (batch_iterator_t*)self;
-  const leat_batch_t* batch = (const leat_batch_t*)self->dataset;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)self->dataset;
   // A batch of size 0 is given as long as the input is not known to have ended.
   if (self->input->at_end && it->count == 0) return leat_ok_status();
   leat_status_t status = collect(it, pull, out_poll);
@@ -365,7 +366,8 @@ static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   const bool is_given = *out_poll == LEAT_POLL_ELEMENT || (it->count && !batch->drop_remainder);
   *out_poll = is_given ? LEAT_POLL_ELEMENT : LEAT_POLL_END;
   if (*out_poll == LEAT_POLL_ELEMENT && it->count == batch->span) {
-    atomic_store_explicit(&((leat_batch_t*)batch)->has_been_full, true, memory_order_relaxed);
+    atomic_store_explicit(&((leat_batch_dataset_t*)self->dataset)->has_been_full, true,
+                          memory_order_relaxed);
   }
   if (is_given) status = put_together(it, out);
   go_on(it);
@@ -373,7 +375,7 @@ static leat_status_t batch_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
 }
 
 static int64_t batch_cardinality(const leat_dataset_t* self) {
-  const leat_batch_t* batch = (const leat_batch_t*)self;
+  const leat_batch_dataset_t* batch = (const leat_batch_dataset_t*)self;
   int64_t n = leat_dataset_cardinality(self->inputs[0]);
   if (batch->takes_turns) return LEAT_CARDINALITY_UNKNOWN;
   return n < 0 ? n : n / batch->shift + (!batch->drop_remainder && n % batch->shift);
@@ -384,13 +386,13 @@ static leat_status_t batch_seek(leat_iterator_t* self, int64_t index) {
   batch_iterator_t* it = (batch_iterator_t*)self;
   release_elements(it, it->count);
   it->to_skip = 0;
-  const uint64_t shift = (uint64_t)((const leat_batch_t*)self->dataset)->shift;
+  const uint64_t shift = (uint64_t)((const leat_batch_dataset_t*)self->dataset)->shift;
   return leat_iterator_seek(self->input, (int64_t)((uint64_t)index * shift));
 }
 
 const leat_dataset_kind_t leat_batch_kind = {
     .name = "Batch",
-    .dataset_bytes = sizeof(leat_batch_t),
+    .dataset_bytes = sizeof(leat_batch_dataset_t),
     .iterator_bytes = sizeof(batch_iterator_t),
     .opens_input = true,
     .destroy = batch_destroy,
@@ -401,5 +403,5 @@ const leat_dataset_kind_t leat_batch_kind = {
 };
 
 int64_t leat_batch_dataset_size(const leat_dataset_t* dataset) {
-  return dataset->kind == &leat_batch_kind ? ((const leat_batch_t*)dataset)->span : -1;
+  return dataset->kind == &leat_batch_kind ? ((const leat_batch_dataset_t*)dataset)->span : -1;
 }

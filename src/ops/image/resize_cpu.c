@@ -271,12 +271,12 @@ static int64_t mix_integers(int64_t top_left, int64_t top_right, int64_t bottom_
 // Computes output rows [begin, end), counted over all images, of pixels of |type|.
 #define MIX_QUANTIZED(type, unit)                                                                  \
   for (int64_t i = begin; i < end; ++i) {                                                          \
-    const leat_tap_t* row = &s->rows[i % s->height];                                                    \
+    const leat_tap_t* row = &s->rows[i % s->height];                                               \
     const type* image = (const type*)s->images + i / s->height * s->input.height * line;           \
     const type *upper = image + row->at[0] * line, *lower = image + row->at[1] * line;             \
     type* to = leat_tensor_data(s->output, type) + i * s->width * channels;                        \
     for (int64_t x = 0; x < s->width; ++x, to += channels) {                                       \
-      const leat_tap_t* tap = &s->columns[x];                                                           \
+      const leat_tap_t* tap = &s->columns[x];                                                      \
       const int64_t left = tap->at[0] * channels, right = tap->at[1] * channels;                   \
       for (int64_t k = 0; k < channels; ++k) {                                                     \
         to[k] = (type)mix_integers(upper[left + k], upper[right + k], lower[left + k],             \

@@ -79,11 +79,9 @@ static void read_floats(const leat_resize_lines_t* r, const leat_resize_loops_t*
   const char* from = (const char*)r->images + (size_t)index * leat_dtype_size(r->dtype);
   if (r->dtype == LEAT_DTYPE_UINT8) {
     loops->scale_bytes((const uint8_t*)from, n, r->scaling, r->factor, to);
-  } else if (r->dtype == LEAT_DTYPE_FLOAT) {
-    loops->scale_floats((const float*)from, n, r->scaling, r->factor, to);
   } else {
     leat_pixels_to_floats(r->dtype, from, n, to);
-    if (r->scaling) loops->scale_floats(to, n, r->scaling, r->factor, to);
+    loops->scale_floats(n, r->scaling, r->factor, to);
   }
 }
 

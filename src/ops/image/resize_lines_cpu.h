@@ -57,13 +57,13 @@ typedef struct leat_resize_column_s {
 #define LEAT_RESIZE_SLACK 3
 
 typedef struct leat_resize_loops_s {
-  // Converts and scales |n| bytes, or scales |n| floats, whose result may lie in their place.
+  // Converts and scales |n| bytes.
   void (*scale_bytes)(const uint8_t* from, int64_t n, leat_pixel_scaling_t scaling, float factor,
                       float* to);
-  void (*scale_floats)(const float* from, int64_t n, leat_pixel_scaling_t scaling, float factor,
-                       float* to);
+  // Scales |n| floats in their place.
+  void (*scale_floats)(int64_t n, leat_pixel_scaling_t scaling, float factor, float* inout);
   // Mixes the |size| floats of |line| into |count| columns, and writes up to LEAT_RESIZE_SLACK
-  // floats behind them.
+  // floats behind them, which is no part of |line|.
   void (*mix_columns)(const float* line, int64_t size, const leat_resize_column_t* columns,
                       int64_t count, int64_t channels, float* to);
   // Mixes two lines of |n| floats.

@@ -4,9 +4,7 @@
 // mixed in steps of four floats, the last of which reads and writes a little of the next pixel;
 // what is written there is overwritten by the next pixel. Where that would read beyond the line,
 // and for pixels of many channels, a plain loop goes over the channels of each pixel.
-#include "base/checked.h"
 #include "ops/image/resize_lines_cpu.h"
-#include "ops/math/loops_cpu.h"
 
 #define LANES 4
 // From here on a pixel's channels are worth a loop of their own.
@@ -17,22 +15,25 @@ typedef float lanes_t __attribute__((vector_size(4 * LANES), aligned(4), may_ali
 
 // ---- Scaling ------------------------------------------------------------------------------------
 
-#define SCALE(name, type)                                                                        \
-  static void name(const type* from, int64_t n, leat_pixel_scaling_t scaling, float factor,      \
-                   float* to) {                                                                  \
-    if (scaling == LEAT_PIXELS_DIVIDED) {                                                        \
-      LEAT_LOOP_INDEPENDENT                                                                      \
-      for (int64_t i = 0; i < n; ++i) to[i] = (float)from[i] / factor;                           \
-    } else if (scaling == LEAT_PIXELS_MULTIPLIED) {                                              \
-      LEAT_LOOP_INDEPENDENT                                                                      \
-      for (int64_t i = 0; i < n; ++i) to[i] = (float)from[i] * factor;                           \
-    } else {                                                                                     \
-      LEAT_LOOP_INDEPENDENT                                                                      \
-      for (int64_t i = 0; i < n; ++i) to[i] = (float)from[i];                                    \
-    }                                                                                            \
+#define EACH(element) \
+  for (int64_t i = 0; i < n; ++i) to[i] = (element)
+
+static void scale_bytes(const uint8_t* from, int64_t n, leat_pixel_scaling_t scaling, float factor,
+                        float* restrict to) {
+  switch (scaling) {
+    case LEAT_PIXELS_AS_THEY_ARE: EACH((float)from[i]); break;
+    case LEAT_PIXELS_MULTIPLIED: EACH((float)from[i] * factor); break;
+    case LEAT_PIXELS_DIVIDED: EACH((float)from[i] / factor); break;
   }
-SCALE(scale_bytes, uint8_t)
-SCALE(scale_floats, float)
+}
+
+static void scale_floats(int64_t n, leat_pixel_scaling_t scaling, float factor, float* to) {
+  switch (scaling) {
+    case LEAT_PIXELS_AS_THEY_ARE: break;
+    case LEAT_PIXELS_MULTIPLIED: EACH(to[i] * factor); break;
+    case LEAT_PIXELS_DIVIDED: EACH(to[i] / factor); break;
+  }
+}
 
 // ---- Mixing -------------------------------------------------------------------------------------
 
@@ -55,6 +56,11 @@ static inline __attribute__((always_inline)) int64_t mix_in_steps(
   return x;
 }
 
+static void mix_channels(const float* left, const float* right, float weight, int64_t channels,
+                         float* restrict to) {
+  for (int64_t k = 0; k < channels; ++k) to[k] = left[k] + (right[k] - left[k]) * weight;
+}
+
 static void mix_columns(const float* line, int64_t size, const leat_resize_column_t* columns,
                         int64_t count, int64_t channels, float* to) {
   int64_t x = 0;
@@ -65,16 +71,12 @@ static void mix_columns(const float* line, int64_t size, const leat_resize_colum
                      to);
   }
   for (to += x * channels; x < count; ++x, to += channels) {
-    const float *left = line + columns[x].left, *right = line + columns[x].right;
-    const float weight = columns[x].weight;
-    LEAT_LOOP_INDEPENDENT
-    for (int64_t k = 0; k < channels; ++k) to[k] = left[k] + (right[k] - left[k]) * weight;
+    mix_channels(line + columns[x].left, line + columns[x].right, columns[x].weight, channels, to);
   }
 }
 
 static void mix_lines(const float* top, const float* bottom, float bottom_weight, int64_t n,
-                      float* to) {
-  LEAT_LOOP_INDEPENDENT
+                      float* restrict to) {
   for (int64_t i = 0; i < n; ++i) to[i] = top[i] + (bottom[i] - top[i]) * bottom_weight;
 }
 
