@@ -30,7 +30,7 @@ typedef struct block_s {
 // The memory of a block.
 typedef struct work_s {
   leat_resize_column_t columns[LINE_FLOATS];
-  float row[ROW_FLOATS];
+  float row[ROW_FLOATS + LEAT_RESIZE_SLACK];
   float lines[2][LINE_FLOATS + LEAT_RESIZE_SLACK];
   int64_t rows[2];  // the input row, counted over all images, of which each line is made; or NO_ROW
 } work_t;
@@ -100,6 +100,8 @@ static void make_line(const leat_resize_lines_t* r, const leat_resize_loops_t* l
     floats = (const float*)r->images + begin;
   } else {
     read_floats(r, loops, begin, size, work->row);
+    // The last pixels can be read in whole steps then.
+    for (int i = 0; i < LEAT_RESIZE_SLACK; ++i) work->row[size++] = 0;
   }
   loops->mix_columns(floats, size, work->columns, block->columns, block->channels, to);
 }
