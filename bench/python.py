@@ -2,18 +2,21 @@
 """The Python package beside TensorFlow's: bench/python.py [--rows REGEX] [--rounds N] [--seconds S]
 
 Both packages run the same program, bench/python_rows.py, each in a process on one core with one
-thread; rounds of the two alternate. Times of steps are the least over short chunks in all rounds,
-since other programs of the machine only make them longer; building is measured in the processor's
-time. The goal is what Leat must reach: a ratio to TensorFlow (x), or an absolute value, which means
-something on a quiet machine only. Leat's interpreter is that of its tests (dev/python_venv.py).
-TensorFlow's is $LEAT_TF_PYTHON, else that of the environment which tests against TensorFlow use,
-where there is one; without it Leat runs alone. An installed package has its bytecode beside it. The
-build tree has none: Leat's is kept in a folder of the build, and made in the first round.
+thread; rounds of the two alternate, and a process is stopped while it is not measured, since
+TensorFlow would fill its buffers meanwhile: on the other's core, and for its own next round. Times
+of steps are the least over short chunks in all rounds, since other programs of the machine only
+make them longer; building is measured in the processor's time. The goal is what Leat must reach: a
+ratio to TensorFlow (x), or an absolute value, which means something on a quiet machine only. Leat's
+interpreter is that of its tests (dev/python_venv.py). TensorFlow's is $LEAT_TF_PYTHON, else that of
+the environment which tests against TensorFlow use, where there is one; without it Leat runs alone.
+An installed package has its bytecode beside it. The build tree has none: Leat's is kept in a folder
+of the build, and made in the first round.
 """
 import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -50,6 +53,9 @@ ROWS = [
     Row('softmax, batch 100, us', 'softmax', 'us', ratio=3),
     Row('MLP 128-32, batch 100, us', 'mlp', 'us', ratio=1.5),
     Row('32 images as records, us', 'images', 'us', ratio=1.2),
+    Row('32 images in bytes, us', 'images_bytes', 'us', ratio=1.2),
+    Row('32 images in part, us', 'images_crop', 'us', ratio=1.2),
+    Row('32 images in PNG, us', 'images_png', 'us'),
     Row('a node by x + y, us', 'build_sums', 'us', most=10),
     Row('Inception-v3, s', 'build_inception', 'seconds', most=1),
     Row('Inception-v3, KB a node', 'build_inception', 'kb', most=2),
@@ -78,15 +84,18 @@ class Package:
       answer, _ = self.start().communicate(question)
     else:
       self.process = self.process or self.start()
+      self.process.send_signal(signal.SIGCONT)
       self.process.stdin.write(question)
       self.process.stdin.flush()
       answer = self.process.stdout.readline()
+      self.process.send_signal(signal.SIGSTOP)
     if not answer:
       raise SystemExit('bench: %s stopped in the row "%s"' % (self.name, row.text))
     return json.loads(answer)
 
   def stop(self):
     if self.process:
+      self.process.send_signal(signal.SIGCONT)
       self.process.communicate()
 
 

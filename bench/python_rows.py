@@ -48,7 +48,7 @@ class Rows:
 
   def __init__(self, tf):
     import numpy
-    self.tf, self.numpy, self.steps = tf, numpy, {}
+    self.tf, self.numpy, self.steps, self.folders = tf, numpy, {}, []
 
   def measure(self, row, seconds):
     if row.startswith('build'):
@@ -57,7 +57,7 @@ class Rows:
       with self.tf.Graph().as_default():
         self.steps[row] = getattr(self, row)(self.session())
     # What is prefetched is there at once, so only the mean of many batches says how long one takes.
-    return {'us': (mean_us if row == 'images' else quickest_us)(self.steps[row], seconds)}
+    return {'us': (mean_us if row.startswith('images') else quickest_us)(self.steps[row], seconds)}
 
   def session(self):
     tf = self.tf
@@ -114,17 +114,60 @@ class Rows:
     decoded, scaled and resized."""
     tf = self.tf
 
-    def read(record):
-      held = tf.parse_single_example(record, {'image': tf.FixedLenFeature([], tf.string)})
-      pixels = tf.image.decode_jpeg(held['image'], channels=3)
+    def read(image):
+      pixels = tf.image.decode_jpeg(image, channels=3)
       return tf.image.resize_images(tf.image.convert_image_dtype(pixels, tf.float32), [224, 224])
+    return self.pictures(session, read)
 
-    batch = tf.data.TFRecordDataset(self.write_images(session)).map(read).batch(IMAGES).repeat()
+  def images_bytes(self, session):
+    """The same with pixels of a byte, as programs have them that scale in the network."""
+    tf = self.tf
+
+    def read(image):
+      pixels = tf.image.decode_jpeg(image, channels=3)
+      return tf.cast(tf.image.resize_images(pixels, [224, 224]), tf.uint8)
+    return self.pictures(session, read)
+
+  def images_crop(self, session):
+    """Pictures to train with: a random part of each is decoded, resized, and mirrored or not."""
+    tf = self.tf
+
+    def read(image):
+      begin, size, _ = tf.image.sample_distorted_bounding_box(
+          tf.image.extract_jpeg_shape(image), tf.constant([0.0, 0, 1, 1], shape=[1, 1, 4]), seed=7,
+          aspect_ratio_range=(3 / 4, 4 / 3), area_range=(0.08, 1), max_attempts=10,
+          use_image_if_no_bounding_boxes=True)
+      window = tf.concat([begin[:2], size[:2]], 0)
+      pixels = tf.image.decode_and_crop_jpeg(image, window, channels=3)
+      pixels = tf.image.resize_images(tf.cast(pixels, tf.float32) / 255.0, [224, 224])
+      return tf.image.random_flip_left_right(pixels, seed=7)
+    return self.pictures(session, read)
+
+  def images_png(self, session):
+    """As `images`, with PNG files."""
+    tf = self.tf
+
+    def read(image):
+      pixels = tf.image.decode_png(image, channels=3)
+      return tf.image.resize_images(tf.image.convert_image_dtype(pixels, tf.float32), [224, 224])
+    return self.pictures(session, read, tf.image.encode_png)
+
+  def pictures(self, session, read, encode=None):
+    """Steps that take a batch of the pictures which `read` makes of the files in the records."""
+    tf = self.tf
+
+    def parse(record):
+      held = tf.parse_single_example(record, {'image': tf.FixedLenFeature([], tf.string)})
+      return read(held['image'])
+
+    path = self.write_images(session, encode)
+    batch = tf.data.TFRecordDataset(path).map(parse).batch(IMAGES).repeat()
     pixels = batch.make_one_shot_iterator().get_next().op
     return lambda: session.run(pixels)
 
-  def write_images(self, session):
-    """The path of a file with IMAGES records: photos of LEAT_DATA_DIR, or made ones."""
+  def write_images(self, session, encode):
+    """The path of a file with IMAGES records: photos of LEAT_DATA_DIR, or made ones; JPEG files, or
+    what `encode` makes of them."""
     tf, numpy = self.tf, self.numpy
     folder = os.path.join(os.environ.get('LEAT_DATA_DIR', '/none'), 'images', 'flowers')
     names = sorted(glob.glob(os.path.join(folder, '*', '*.jpg')))[:IMAGES]
@@ -136,8 +179,11 @@ class Rows:
       ramp = numpy.add.outer(numpy.arange(375), numpy.arange(500))[..., None] // [4, 5, 6]
       images = session.run([tf.image.encode_jpeg((ramp + i).astype(numpy.uint8), quality=90)
                             for i in range(IMAGES)])
-    self.folder = tempfile.TemporaryDirectory()  # it goes with the process
-    path = os.path.join(self.folder.name, 'images')
+    if encode:
+      images = session.run([encode(tf.image.decode_jpeg(image, channels=3)) for image in images])
+    folder = tempfile.TemporaryDirectory()
+    self.folders.append(folder)  # they go with the process
+    path = os.path.join(folder.name, 'images')
     with tf.python_io.TFRecordWriter(path) as writer:
       for image in images:
         held = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image]))

@@ -88,7 +88,8 @@ FAMILY(function, FUNCTION, FUNCTION, NO_RULES)
 #define IMAGE_KERNELS(X)                                                               \
   X(colors) X(combined_suppression) X(crop) X(decode_image) X(drawing) X(encode_image) \
   X(fused_pad_conv2d) X(glimpse) X(projective) X(resample) X(resize) X(sample) X(suppression)
-FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, NO_RULES)
+#define IMAGE_RULES(X) X(resize)
+FAMILY(image, IMAGE_OPS, IMAGE_KERNELS, IMAGE_RULES)
 
 // Elements and slices of tensors taken, written and found by their positions.
 #define INDEX(X)                                                                             \

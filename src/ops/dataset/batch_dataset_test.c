@@ -44,6 +44,53 @@ static void batches_come_apart_again(void** state) {
   pipeline_close(&p);
 }
 
+// Element |index| of |dataset|.
+static leat_output_t one(pipeline_t* p, leat_output_t dataset, int64_t index) {
+  return pipeline_counted(p, "TakeDataset", pipeline_counted(p, "SkipDataset", dataset, index), 1);
+}
+
+// From the second batch on, elements are copied when they come.
+static void later_batches_are_as_the_first(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t eight = pipeline_range(&p, 0, 8);
+  PIPELINE_EXPECT(&p, unbatch(&p, batch(&p, eight, 3, false)), 0, 1, 2, 3, 4, 5, 6, 7);
+  leat_output_t pairs = batch(&p, batch(&p, eight, 2, true), 2, true);  // [2, 2]
+  PIPELINE_EXPECT(&p, pairs, 0, 1, 2, 3, 4, 5, 6, 7);
+  // A dataset that is read again has had a full batch, and ends with one of two elements.
+  leat_output_t again = pipeline_counted(&p, "RepeatDataset", batch(&p, eight, 3, false), 3);
+  PIPELINE_EXPECT(&p, unbatch(&p, again), 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2,
+                  3, 4, 5, 6, 7);
+  // Elements of no numbers.
+  leat_output_t none = pipeline_counted(&p, "RepeatDataset",
+                                        pipeline_slices(&p, pipeline_vector(&p, 0, NULL)), 2);
+  PIPELINE_EXPECT(&p, unbatch(&p, pipeline_dataset(&p, "ConcatenateDataset",
+                                                   LEAT_INPUTS(batch(&p, none, 3, false),
+                                                               batch(&p, eight, 4, false)))),
+                  0, 1, 2, 3, 4, 5, 6, 7);
+  pipeline_close(&p);
+}
+
+// Vectors of 2, 2, 2, 1, 2 and 2 elements: the second pair does not fit together.
+static void a_later_batch_of_unequal_elements_fails(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t long_ones = batch(&p, pipeline_range(&p, 0, 6), 2, true);
+  leat_output_t short_one = batch(&p, pipeline_range(&p, 6, 7), 1, true);
+  leat_output_t more = batch(&p, pipeline_range(&p, 7, 11), 2, true);
+  leat_output_t all = pipeline_dataset(
+      &p, "ConcatenateDataset",
+      LEAT_INPUTS(pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(long_ones, short_one)),
+                  more));
+  leat_output_t batches = batch(&p, all, 2, false);
+  PIPELINE_EXPECT(&p, one(&p, batches, 0), 0, 1, 2, 3);
+  pipeline_expect_bad_elements(&p, batches, LEAT_DTYPE_INT64, LEAT_INVALID_ARGUMENT);
+  // The batches after it are whole.
+  leat_output_t left = pipeline_dataset(&p, "IgnoreErrorsDataset", LEAT_INPUTS(batches));
+  PIPELINE_EXPECT(&p, left, 0, 1, 2, 3, 7, 8, 9, 10);
+  pipeline_close(&p);
+}
+
 // A batch that no call may make would never come; -1 lets the library choose.
 static void parallel_batches_need_a_call(void** state) {
   pipeline_t p;
@@ -115,11 +162,6 @@ static leat_output_t rebatch(pipeline_t* p, leat_output_t sizes, bool drop_remai
   leat_output_t batches = batch(p, pipeline_range(p, 0, 10), 4, false);
   return pipeline_dataset(p, "RebatchDatasetV2",
                           LEAT_INPUTS(batches, sizes, pipeline_bool(p, drop_remainder)));
-}
-
-// Element |index| of |dataset|.
-static leat_output_t one(pipeline_t* p, leat_output_t dataset, int64_t index) {
-  return pipeline_counted(p, "TakeDataset", pipeline_counted(p, "SkipDataset", dataset, index), 1);
 }
 
 static void sizes_of_batches_take_turns(void** state) {
@@ -219,6 +261,8 @@ static void the_size_of_batches_is_known(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(batches_come_apart_again),
+      cmocka_unit_test(later_batches_are_as_the_first),
+      cmocka_unit_test(a_later_batch_of_unequal_elements_fails),
       cmocka_unit_test(parallel_batches_need_a_call),
       cmocka_unit_test(what_is_shorter_is_padded),
       cmocka_unit_test(windows_slide),

@@ -73,6 +73,11 @@ static leat_status_t quantized_resize_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+static leat_status_t scaled_resize_shape(leat_inference_t* c) {
+  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 2));
+  return leat_image_resize_shape(c);
+}
+
 #define CORNERS "; align_corners: bool = false; half_pixel_centers: bool = false"
 #define PIXELS "int8, uint8, int16, uint16, int32, int64"
 
@@ -184,6 +189,12 @@ const leat_op_row_t leat_image_ops[] = {
      .shape = leat_image_resize_shape,
      .gradient = bilinear_gradient,
      .doc = "Images of another size, each pixel a weighted mean of the four about it."},
+    {.name = "_ScaledResizeBilinear",
+     .inputs = "images: T; size: int32; factor: float",
+     .outputs = "resized_images: float",
+     .attrs = "T: {" PIXELS ", half, float, bfloat16}; scaling: {'Mul', 'RealDiv'}" CORNERS,
+     .shape = scaled_resize_shape,
+     .doc = "ResizeBilinear of images that are first multiplied or divided by a number."},
     {.name = "QuantizedResizeBilinear",
      .inputs = "images: T; size: int32; min: float; max: float",
      .outputs = "resized_images: T; out_min: float; out_max: float",

@@ -30,25 +30,19 @@ static int64_t int64_of(double x) {
   X(LEAT_DTYPE_INT64, int64_t, x, int64_of(x))                                                    \
   X(LEAT_DTYPE_UINT64, uint64_t, x, (uint64_t)int64_of(x))
 
-#define CONVERT_CASE(dtype, type, number, unused)           \
-  case dtype:                                               \
-    for (int64_t i = 0; i < count; ++i) {                   \
-      const type x = leat_tensor_data(from, const type)[i]; \
-      to[i] = (__typeof__(*to))(number);                    \
-    }                                                       \
+#define CONVERT_CASE(dtype, type, number, unused)  \
+  case dtype:                                      \
+    for (int64_t i = 0; i < count; ++i) {          \
+      const type x = ((const type*)from)[i];       \
+      to[i] = (__typeof__(*to))(number);           \
+    }                                              \
     break;
-// Defines a function that writes the elements of a tensor of any of the types as |target|.
-#define DEFINE_CONVERSION(name, target)                     \
-  static void name(const leat_tensor_t* from, target* to) { \
-    int64_t count = from->shape.element_count;              \
-    switch (from->dtype) {                                  \
-      TYPES(CONVERT_CASE)                                   \
-      default:                                              \
-        break;                                              \
-    }                                                       \
-  }
-DEFINE_CONVERSION(to_floats, float)
-DEFINE_CONVERSION(to_doubles, double)
+void leat_pixels_to_floats(int dtype, const void* from, int64_t count, float* to) {
+  switch (dtype) { TYPES(CONVERT_CASE) }
+}
+static void to_doubles(int dtype, const void* from, int64_t count, double* to) {
+  switch (dtype) { TYPES(CONVERT_CASE) }
+}
 
 leat_status_t leat_pixels_size(const leat_kernel_context_t* c, int input, const char* what,
                                leat_pixels_t* out_pixels) {
@@ -68,7 +62,8 @@ leat_status_t leat_pixels_read(leat_kernel_context_t* c, int input, leat_pixels_
   if (tensor->dtype == LEAT_DTYPE_FLOAT) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &tensor->shape, &pixels->copy));
-  to_floats(tensor, pixels->copy.data);
+  leat_pixels_to_floats(tensor->dtype, tensor->data, tensor->shape.element_count,
+                        pixels->copy.data);
   pixels->values = pixels->copy.data;
   return leat_ok_status();
 }
@@ -78,7 +73,7 @@ leat_status_t leat_pixels_copy_doubles(leat_kernel_context_t* c, int input,
   const leat_tensor_t* tensor = leat_kernel_input(c, input);
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &tensor->shape, out_copy));
-  to_doubles(tensor, out_copy->data);
+  to_doubles(tensor->dtype, tensor->data, tensor->shape.element_count, out_copy->data);
   return leat_ok_status();
 }
 

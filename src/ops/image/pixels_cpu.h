@@ -22,6 +22,8 @@ LEAT_MUST_USE leat_status_t leat_pixels_read(leat_kernel_context_t* c, int input
                                              leat_pixels_t* pixels);
 // Releases the copy, if there is one; all zero is allowed.
 void leat_pixels_release(leat_pixels_t* pixels);
+// Converts |count| elements of type |dtype|, one of the twelve.
+void leat_pixels_to_floats(int dtype, const void* from, int64_t count, float* to);
 // Gives the numbers of input |input| in double; the caller releases the tensor.
 LEAT_MUST_USE leat_status_t leat_pixels_copy_doubles(leat_kernel_context_t* c, int input,
                                                      leat_tensor_t* out_copy);

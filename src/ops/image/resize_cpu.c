@@ -23,25 +23,20 @@
 #include "base/checked.h"
 #include "ops/array/types.h"
 #include "ops/image/resize_cpu.h"
+#include "ops/image/resize_lines_cpu.h"
 #include "ops/kernel_rows.h"
 
 typedef struct resize_s {
   bool align_corners;
   bool half_pixel_centers;
+  leat_pixel_scaling_t scaling;  // of _ScaledResizeBilinear
 } resize_t;
-
-// The input positions that one output position is made of, along one dimension, with their weights.
-#define MAX_TAPS 4
-typedef struct tap_s {
-  int64_t at[MAX_TAPS];
-  float weight[MAX_TAPS];
-} tap_t;
 
 // A way of resizing: the number of taps along a dimension, and the function that finds the taps of
 // |to| output positions over |from| input positions.
 typedef struct method_s {
   int taps;
-  void (*find)(const resize_t* r, int64_t from, int64_t to, tap_t* taps);
+  void (*find)(const resize_t* r, int64_t from, int64_t to, leat_tap_t* taps);
 } method_t;
 
 static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
@@ -51,6 +46,15 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
   if (!r->align_corners || !r->half_pixel_centers) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "If half_pixel_centers is True, align_corners must be False.");
+}
+
+static leat_status_t scaled_create(leat_kernel_creation_t* c, void* memory) {
+  resize_t* r = memory;
+  leat_string_view_t scaling;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_string(c, "scaling", &scaling));
+  r->scaling = leat_string_view_equals(scaling, "Mul") ? LEAT_PIXELS_MULTIPLIED
+                                                       : LEAT_PIXELS_DIVIDED;
+  return create(c, memory);
 }
 
 // Input positions for each output position.
@@ -63,23 +67,23 @@ static int64_t within(int64_t place, int64_t size) {
   return LEAT_MAX(LEAT_MIN(place, size - 1), 0);
 }
 
-static void find_bilinear(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
+static void find_bilinear(const resize_t* r, int64_t from, int64_t to, leat_tap_t* taps) {
   float scale = scale_of(r, from, to);
   for (int64_t i = 0; i < to; ++i) {
     float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
     float floor = floorf(at);
-    taps[i] = (tap_t){.at = {within((int64_t)floor, from), within((int64_t)ceilf(at), from)},
+    taps[i] = (leat_tap_t){.at = {within((int64_t)floor, from), within((int64_t)ceilf(at), from)},
                       .weight = {1 - (at - floor), at - floor}};
   }
 }
 static const method_t kBilinear = {2, find_bilinear};
 
-static void find_nearest(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
+static void find_nearest(const resize_t* r, int64_t from, int64_t to, leat_tap_t* taps) {
   float scale = scale_of(r, from, to);
   for (int64_t i = 0; i < to; ++i) {
     float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale : (float)i * scale;
     int64_t place = (int64_t)(r->align_corners ? roundf(at) : floorf(at));
-    taps[i] = (tap_t){.at = {within(place, from)}, .weight = {1}};
+    taps[i] = (leat_tap_t){.at = {within(place, from)}, .weight = {1}};
   }
 }
 static const method_t kNearest = {1, find_nearest};
@@ -94,11 +98,11 @@ static float cubic_far(double a, double x) {
 // The taps of the input position |at|, whose fraction is rounded to 1/1024 as in TensorFlow.
 // Positions beyond an edge take the edge's pixel; with half_pixel_centers they have no weight, and
 // the weights that are left are scaled so that they sum to 1.
-static tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
+static leat_tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
   double a = r->half_pixel_centers ? -0.5 : -0.75;
   int64_t floor = (int64_t)floorf(at);
   double x = (double)lrintf((at - (float)floor) * 1024) / 1024;
-  tap_t tap = {
+  leat_tap_t tap = {
       .weight = {cubic_far(a, 1 + x), cubic_near(a, x), cubic_near(a, 1 - x), cubic_far(a, 2 - x)}};
   float sum = 0;
   for (int i = 0; i < 4; ++i) {
@@ -112,7 +116,7 @@ static tap_t find_cubic_tap(const resize_t* r, int64_t from, float at) {
   return tap;
 }
 
-static void find_bicubic(const resize_t* r, int64_t from, int64_t to, tap_t* taps) {
+static void find_bicubic(const resize_t* r, int64_t from, int64_t to, leat_tap_t* taps) {
   float scale = scale_of(r, from, to);
   for (int64_t i = 0; i < to; ++i) {
     float at = r->half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
@@ -129,8 +133,8 @@ typedef struct sampling_s {
   leat_tensor_t* output;
   int64_t height, width;  // of the resized images, which have the taps
   int taps;
-  tap_t* rows;
-  tap_t* columns;
+  leat_tap_t* rows;
+  leat_tap_t* columns;
   leat_tensor_t lines;  // bicubic: a line of the input's width for each band of output rows
   // Used by gradients only.
   leat_tensor_t gradients;  // dy in double
@@ -142,7 +146,7 @@ static leat_status_t find_taps(const resize_t* r, const method_t* method, int64_
                                int64_t from_width, sampling_t* s) {
   void* taps;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
-      leat_allocator_system(), (size_t)(s->height + s->width), sizeof(tap_t), &taps));
+      leat_allocator_system(), (size_t)(s->height + s->width), sizeof(leat_tap_t), &taps));
   s->rows = taps;
   s->columns = s->rows + s->height;
   s->taps = method->taps;
@@ -179,53 +183,49 @@ static double row_cost_ns(const sampling_t* s, double item_ns) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-// Mixes two lines into an output row. |channels| is a constant where it is 1 or 3, as it is for
-// most images, so that the compiler unrolls its loop.
-static inline void mix_row(const sampling_t* s, const float* upper, const float* lower,
-                           float lower_weight, int64_t channels, float* to) {
-  for (const tap_t *x = s->columns, *end = x + s->width; x < end; ++x, to += channels) {
-    const int64_t left = x->at[0] * channels, right = x->at[1] * channels;
-    const float weight = x->weight[1];
-    for (int64_t k = 0; k < channels; ++k) {
-      const float top = upper[left + k] + (upper[right + k] - upper[left + k]) * weight;
-      const float bottom = lower[left + k] + (lower[right + k] - lower[left + k]) * weight;
-      to[k] = top + (bottom - top) * lower_weight;
-    }
-  }
-}
-
 // Bilinear: computes output rows [begin, end), counted over all images.
 static void mix_rows(void* data, int64_t begin, int64_t end) {
-  const sampling_t* s = data;
-  const int64_t channels = s->input.channels, line = s->input.width * channels;
-  for (int64_t i = begin; i < end; ++i) {
-    const tap_t* row = &s->rows[i % s->height];
-    const float* image = s->input.values + i / s->height * s->input.height * line;
-    const float *upper = image + row->at[0] * line, *lower = image + row->at[1] * line;
-    float* to = leat_tensor_data(s->output, float) + i * s->width * channels;
-    switch (channels) {
-      case 1: mix_row(s, upper, lower, row->weight[1], 1, to); break;
-      case 3: mix_row(s, upper, lower, row->weight[1], 3, to); break;
-      default: mix_row(s, upper, lower, row->weight[1], channels, to);
-    }
-  }
+  leat_resize_lines(data, begin, end);
 }
 
 // Fills s->output, once the taps are found, and releases them.
-static leat_status_t run_bilinear(leat_kernel_context_t* c, sampling_t* s) {
-  leat_status_t status = leat_pixels_read(c, 0, &s->input);
-  if (!status) {
-    leat_kernel_parallel_for(c, s->input.batch * s->height, row_cost_ns(s, 1.5), mix_rows, s);
-  }
-  leat_pixels_release(&s->input);
+static void run_bilinear(leat_kernel_context_t* c, leat_pixel_scaling_t scaling, float factor,
+                         sampling_t* s) {
+  const leat_tensor_t* images = leat_kernel_input(c, 0);
+  leat_resize_lines_t lines = {.images = images->data,
+                               .dtype = images->dtype,
+                               .scaling = scaling,
+                               .factor = factor,
+                               .height = s->input.height,
+                               .width = s->input.width,
+                               .channels = s->input.channels,
+                               .to_height = s->height,
+                               .to_width = s->width,
+                               .rows = s->rows,
+                               .columns = s->columns,
+                               .output = s->output->data};
+  leat_kernel_parallel_for(c, s->input.batch * s->height, row_cost_ns(s, 0.5), mix_rows, &lines);
   free_taps(s);
-  return status;
 }
 
 static leat_status_t bilinear__cpu(leat_kernel_context_t* c) {
   sampling_t s = {0};
   LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
-  return run_bilinear(c, &s);
+  run_bilinear(c, LEAT_PIXELS_AS_THEY_ARE, 1, &s);
+  return leat_ok_status();
+}
+
+static leat_status_t scaled_bilinear__cpu(leat_kernel_context_t* c) {
+  const resize_t* r = leat_kernel_state(c);
+  const leat_tensor_t* factor = leat_kernel_input(c, 2);
+  sampling_t s = {0};
+  if (factor->shape.rank != 0) {
+    return leat_kernel_invalid(c, "factor has shape %s, must be of rank 0",
+                               LEAT_SHAPE_TEXT(&factor->shape));
+  }
+  LEAT_RETURN_IF_ERROR(begin(c, &kBilinear, &s));
+  run_bilinear(c, r->scaling, *leat_tensor_data(factor, const float), &s);
+  return leat_ok_status();
 }
 
 leat_status_t leat_resize_bilinear(leat_kernel_context_t* c, bool align_corners,
@@ -238,9 +238,12 @@ leat_status_t leat_resize_bilinear(leat_kernel_context_t* c, bool align_corners,
   LEAT_RETURN_IF_ERROR(leat_shape_create(4, dims, &shape));
   LEAT_RETURN_IF_ERROR(
       leat_kernel_allocate_temporary(c, LEAT_DTYPE_FLOAT, &shape, out_images));
-  leat_status_t status = find_taps(&r, &kBilinear, s.input.height, s.input.width, &s);
-  if (!status) status = run_bilinear(c, &s);
-  if (status) leat_tensor_release(out_images);
+  const leat_status_t status = find_taps(&r, &kBilinear, s.input.height, s.input.width, &s);
+  if (status) {
+    leat_tensor_release(out_images);
+  } else {
+    run_bilinear(c, LEAT_PIXELS_AS_THEY_ARE, 1, &s);
+  }
   return status;
 }
 
@@ -268,12 +271,12 @@ static int64_t mix_integers(int64_t top_left, int64_t top_right, int64_t bottom_
 // Computes output rows [begin, end), counted over all images, of pixels of |type|.
 #define MIX_QUANTIZED(type, unit)                                                                  \
   for (int64_t i = begin; i < end; ++i) {                                                          \
-    const tap_t* row = &s->rows[i % s->height];                                                    \
+    const leat_tap_t* row = &s->rows[i % s->height];                                               \
     const type* image = (const type*)s->images + i / s->height * s->input.height * line;           \
     const type *upper = image + row->at[0] * line, *lower = image + row->at[1] * line;             \
     type* to = leat_tensor_data(s->output, type) + i * s->width * channels;                        \
     for (int64_t x = 0; x < s->width; ++x, to += channels) {                                       \
-      const tap_t* tap = &s->columns[x];                                                           \
+      const leat_tap_t* tap = &s->columns[x];                                                      \
       const int64_t left = tap->at[0] * channels, right = tap->at[1] * channels;                   \
       for (int64_t k = 0; k < channels; ++k) {                                                     \
         to[k] = (type)mix_integers(upper[left + k], upper[right + k], lower[left + k],             \
@@ -312,7 +315,7 @@ static leat_status_t quantized_bilinear__cpu(leat_kernel_context_t* c) {
 
 // Mixes the four input rows of output row |row| into |line|.
 static void mix_line(const sampling_t* s, int64_t row, float* line) {
-  const tap_t* tap = &s->rows[row % s->height];
+  const leat_tap_t* tap = &s->rows[row % s->height];
   int64_t size = s->input.width * s->input.channels;
   const float* image = s->input.values + row / s->height * s->input.height * size;
   const float *a = image + tap->at[0] * size, *b = image + tap->at[1] * size;
@@ -400,8 +403,8 @@ static void spread_images(void* data, int64_t begin, int64_t end) {
   const double* from =
       leat_tensor_data(&s->gradients, const double) + begin * s->height * s->width * channels;
   for (int64_t i = begin * s->height * s->width; i < end * s->height * s->width; ++i) {
-    const tap_t* row = &s->rows[i / s->width % s->height];
-    const tap_t* column = &s->columns[i % s->width];
+    const leat_tap_t* row = &s->rows[i / s->width % s->height];
+    const leat_tap_t* column = &s->columns[i % s->width];
     double* sums = s->sums + i / (s->height * s->width) * image;
     for (int tap = 0; tap < s->taps * s->taps; ++tap) {
       int y = tap / s->taps, x = tap % s->taps;
@@ -478,6 +481,7 @@ const leat_kernel_row_t leat_resize_kernels_cpu[] = {
     ROW("ResizeBicubic", LEAT_TYPES_REAL, bicubic__cpu),
     ROW("ResizeBicubicGrad", "float, double", bicubic_grad__cpu),
     ROW("ResizeBilinear", LEAT_TYPES_REAL, bilinear__cpu),
+    LEAT_CPU_KERNEL("_ScaledResizeBilinear", NULL, resize_t, scaled_create, scaled_bilinear__cpu),
     LEAT_CPU_KERNEL("QuantizedResizeBilinear", NULL, resize_t, quantized_create,
                     quantized_bilinear__cpu),
     ROW("ResizeBilinearGrad", "float, bfloat16, half, double", bilinear_grad__cpu),
