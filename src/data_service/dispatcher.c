@@ -3,9 +3,9 @@
 // more, whose tasks it ends, and for workers that do not report, of which it tells. Methods are in
 // dispatcher_methods.c. One mutex guards all state; nobody calls another process while it is held.
 //
-// With a work directory datasets lie in files, so that workers can read them there. A dispatcher that
-// is fault-tolerant keeps a journal there as well, and begins with what it says; of any other one
-// nothing outlives the process, and clients of the one before are told so by NOT_FOUND.
+// With a work directory datasets lie in files, so that workers can read them there. A dispatcher
+// that is fault-tolerant keeps a journal there as well, and begins with what it says; of any other
+// one nothing outlives the process, and clients of the one before are told so by NOT_FOUND.
 #include "data_service/dispatcher.h"
 
 #include <stdio.h>

@@ -27,11 +27,11 @@ typedef struct leat_dispatcher_options_s {
   leat_data_teller_t teller;
 } leat_dispatcher_options_t;
 
-// Makes a dispatcher, and its work directory. |options| are copied. One that is fault-tolerant first
-// makes every change again that the journal in its work directory has, with TensorFlow's or Leat's
-// dispatcher as its writer, and computes the splits of iterations that go on, which may take a
-// minute for each. INVALID_ARGUMENT where it has no work directory, DATA_LOSS for a journal that
-// cannot be read (journal.h).
+// Makes a dispatcher, and its work directory. |options| are copied. One that is fault-tolerant
+// first makes every change again that the journal in its work directory has, which TensorFlow's
+// dispatcher or Leat's has written, and computes the splits of iterations that go on, which may
+// take a minute for each. INVALID_ARGUMENT where it has no work directory, DATA_LOSS for a journal
+// that cannot be read (journal.h).
 LEAT_MUST_USE leat_status_t leat_dispatcher_create(const leat_dispatcher_options_t* options,
                                                    leat_dispatcher_t** out_dispatcher);
 // Ends what calls wait for.

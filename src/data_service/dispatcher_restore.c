@@ -7,8 +7,8 @@
 //   tasks                        of an iteration or a worker whose record is there, but whose tasks
 //                                are not, since the dispatcher died between the two; they are made
 //
-// The last is a matter of TensorFlow's journals, which have a write for each record; this dispatcher
-// writes what belongs together at once, but a torn write may still have left the beginning of it.
+// The last is a matter of TensorFlow's journals, which have a write for each record; this
+// dispatcher writes what belongs together at once, but a torn write may have left its beginning.
 #include <stdio.h>
 
 #include "base/clock.h"

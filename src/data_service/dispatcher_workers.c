@@ -268,9 +268,9 @@ static leat_status_t take_split(leat_dispatcher_t* dispatcher,
                             "sharded dynamically, must be",
                             iteration->id);
   }
-  // It had ended when the dispatcher was started again.
-  *out_at_end = !iteration->providers;
-  if (!iteration->providers) return leat_ok_status();
+  // One that has ended has no providers where the dispatcher was started again.
+  *out_at_end = iteration->is_finished || !iteration->providers;
+  if (*out_at_end) return leat_ok_status();
   return give_split(dispatcher, iteration, request, out_split, out_at_end);
 }
 
