@@ -229,7 +229,7 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_find_client(const leat_dispatcher_st
 void leat_data_client_release(leat_data_client_t* client, int64_t now_ns);
 // Notes the round that a consumer tells, and says what its heartbeat changes of the pending task of
 // its iteration. Where the consumer has already reached the task's round, the task moves:
-// |*out_round| is then the new one, or else -1. |*out_stops|: the consumer has stopped for the task.
+// |*out_round| is then the new one, or else -1. |*out_stops|: the consumer has stopped for it.
 void leat_data_client_judge_rounds(leat_data_client_t* client,
                                    const leat_pb_client_heartbeat_request_t* request,
                                    int64_t* out_round, bool* out_stops);

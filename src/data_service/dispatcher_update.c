@@ -1,8 +1,7 @@
-// Applies changes to a dispatcher's tables. A change comes here in one of two ways: from a method of
-// the dispatcher, which has checked it and written it to the journal; or from a journal, which may be
-// anybody's file. Hence everything is checked here, and a change that does not fit is DATA_LOSS with
-// the field and its rule. Most memory is taken before the first table is touched, and what can fail
-// after that, only for want of memory, leaves records that nothing points to.
+// Applies changes to a dispatcher's tables. A change comes here in one of two ways: from a method
+// of the dispatcher, which has checked it and written it to the journal; or from a journal, which
+// may be anybody's file. Hence everything is checked here, and a change that does not fit is
+// DATA_LOSS with the field and its rule. What can fail after the checks fails for want of memory.
 //
 // Ids count up one by one, in TensorFlow's journals as well, so that a record with another id than
 // the next one says that a record before it is missing.

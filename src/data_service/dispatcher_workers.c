@@ -230,8 +230,8 @@ leat_status_t leat_dispatcher_serve_get_dataset_def(void* server, leat_data_call
   return status;
 }
 
-// Takes the next split, and writes it down before anybody gets it: a dispatcher that dies in between
-// loses the split, and never gives it out twice.
+// Takes the next split, and writes it down before anybody gets it: a dispatcher that dies in
+// between loses the split, and never gives it out twice.
 static leat_status_t give_split(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
                                 const leat_pb_get_split_request_t* request, int64_t* out_split,
                                 bool* out_at_end) {

@@ -31,8 +31,8 @@ LEAT_MUST_USE leat_status_t leat_journal_open(leat_file_system_t* fs, leat_strin
                                               leat_journal_t** out_journal);
 void leat_journal_close(leat_journal_t* journal);  // NULL is allowed
 // Writes the changes and waits until the disk has them: all of them, or none and an error, such as
-// RESOURCE_EXHAUSTED for a full disk; a later call may succeed. Only where the file could not be cut
-// back to what it held before does every later call fail, with the same error.
+// RESOURCE_EXHAUSTED for a full disk; a later call may succeed. Only where the file could not be
+// cut back to what it held before does every later call fail, with the same error.
 LEAT_MUST_USE leat_status_t leat_journal_write(leat_journal_t* journal,
                                                const leat_pb_dispatcher_update_t* updates,
                                                size_t count);

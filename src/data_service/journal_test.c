@@ -1,8 +1,8 @@
 // The files of a journal: written and read back over several starts, cut at every byte, changed at
 // every byte, and written while each call to the file system fails or the disk is full. What counts
 // is that no change is lost that somebody was told of, that a torn end is no error and any other
-// damage is one which names its file and record, and that the bytes are TensorFlow's: a journal that
-// its dispatcher wrote is compared. tests/data_service/ has dispatchers that are killed.
+// damage is one which names its file and record, and that the bytes are TensorFlow's: a journal
+// that its dispatcher wrote is compared. tests/data_service/ has dispatchers that are killed.
 #include "data_service/journal.h"
 
 #include <stdio.h>

@@ -15,8 +15,8 @@ LEAT_MUST_USE leat_status_t leat_split_providers_create(const leat_runtime_t* ru
                                                         leat_string_view_t graph,
                                                         leat_split_providers_t** out_providers);
 void leat_split_providers_free(leat_split_providers_t* providers);  // NULL is allowed
-// Puts the source |index| where it gives the next split after |position->count| of a pass. DATA_LOSS
-// where a pass has not so many, or there is no such source.
+// Puts the source |index| where it gives the next split after |position->count| of a pass.
+// DATA_LOSS where a pass has not so many, or there is no such source.
 LEAT_MUST_USE leat_status_t leat_split_providers_seek(leat_split_providers_t* providers,
                                                       size_t index,
                                                       const leat_split_position_t* position);
