@@ -220,6 +220,20 @@ static leat_status_t assign_tasks(leat_dispatcher_t* dispatcher,
   return leat_ok_status();
 }
 
+// Ends an iteration that does not have all that belongs to it, so that the next client gets another
+// one. Where the journal cannot say so, a dispatcher that is started again gives the tasks anew.
+static leat_status_t give_up(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
+                             leat_status_t status) {
+  leat_pb_garbage_collect_iteration_update_t collect = {.iteration_id = iteration->id};
+  leat_status_t refused = leat_dispatcher_commit(
+      dispatcher,
+      &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_COLLECT_ITERATION,
+                                     .garbage_collect_iteration = &collect},
+      1);
+  if (refused) leat_data_iteration_collect(iteration);
+  return leat_status_join(status, refused);
+}
+
 // Makes the iteration and its tasks. |*inout_providers| are taken.
 static leat_status_t make_iteration(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
                                     const leat_pb_get_or_create_iteration_request_t* request,
@@ -233,14 +247,16 @@ static leat_status_t make_iteration(leat_dispatcher_t* dispatcher, leat_arena_t*
     if (!w->channel) LEAT_RETURN_IF_ERROR(leat_security_open_channel(w->address, &w->channel));
   }
   LEAT_RETURN_IF_ERROR(list_changes(dispatcher, request, source_count, arena, &updates));
-  LEAT_RETURN_IF_ERROR(
-      leat_dispatcher_commit(dispatcher, updates, dispatcher->state.worker_count + 1));
-  LEAT_RETURN_IF_ERROR(leat_dispatcher_find_iteration(
-      &dispatcher->state, updates[0].create_iteration->iteration_id, &iteration));
+  const int64_t id = updates[0].create_iteration->iteration_id;
+  leat_status_t status =
+      leat_dispatcher_commit(dispatcher, updates, dispatcher->state.worker_count + 1);
+  leat_status_t missing = leat_dispatcher_find_iteration(&dispatcher->state, id, &iteration);
+  if (missing) return leat_status_join(status, missing);
   iteration->providers = *inout_providers;
   *inout_providers = NULL;
   *out_iteration = iteration;
-  return assign_tasks(dispatcher, iteration, arena, out_assignments, out_count);
+  if (!status) status = assign_tasks(dispatcher, iteration, arena, out_assignments, out_count);
+  return status ? give_up(dispatcher, iteration, status) : status;
 }
 
 // Computes the splits of an iteration that is yet to be made, without the mutex, since it takes a

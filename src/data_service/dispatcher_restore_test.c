@@ -4,13 +4,14 @@
 // bytes. Then the journal that the calls left is cut in many places: a dispatcher starts
 // from each such beginning, with every iteration that goes on shared out to all workers. At last
 // journals that no dispatcher has written are refused, and a full disk refuses changes and makes
-// none of them. data_server_test.c has the calls over a network.
+// none of them; and times go on. data_server_test.c has the calls over a network.
 #include "data_service/dispatcher.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file_system_faulty.h"
 #include "base/test.h"
 #include "data_service/dispatcher_record.h"
@@ -470,12 +471,61 @@ static void a_full_disk_changes_nothing(void** state) {
   leat_dispatcher_free(full);
 }
 
+// ---- Time ---------------------------------------------------------------------------------------
+
+#define MINUTE_NS (INT64_C(60000000000))
+
+static leat_dispatcher_t* start_patient(void) {
+  leat_dispatcher_t* dispatcher = start_in("work", true, NULL);
+  dispatcher->options.gc_timeout_ms = 5 * 60000;  // its thread does not run, for tests are slow
+  return dispatcher;
+}
+
+// Clients have their whole time after a start, and the time of an iteration that nobody reads goes
+// on: it was released seven minutes ago.
+static void time_goes_on(void** state) {
+  char changes[1000];
+  leat_data_client_t* client;
+  leat_data_iteration_t* iteration;
+  empty_directory();
+  snprintf(changes, sizeof changes,
+           DATASET "; create_job { job_id: 5000 dataset_id: '1000' }; create_iteration { "
+           "iteration_id: 2000 job_id: 5000 }; create_iteration { iteration_id: 2001 job_id: 5000 "
+           "repetition: 1 }; " ACQUIRE "; acquire_iteration_client { iteration_id: 2001 "
+           "iteration_client_id: 3001 }; release_iteration_client { iteration_client_id: 3001 "
+           "time_micros: %" PRId64 " }",
+           (leat_clock_wall_ns() - 7 * MINUTE_NS) / 1000);
+  write_changes(changes);
+  leat_dispatcher_t* dispatcher = start_patient();
+  const int64_t now_ns = leat_clock_now_ns();
+  LEAT_EXPECT_OK(leat_dispatcher_find_iteration(&dispatcher->state, 2001, &iteration));
+  // The clock of this machine may have begun later than that.
+  assert_true(now_ns < 7 * MINUTE_NS || now_ns - iteration->released_ns >= 7 * MINUTE_NS);
+  leat_dispatcher_collect(dispatcher, now_ns + 4 * MINUTE_NS);
+  assert_true(now_ns < 2 * MINUTE_NS || iteration->is_collected);
+  LEAT_EXPECT_OK(leat_dispatcher_find_client(&dispatcher->state, 3000, &client));
+  leat_dispatcher_collect(dispatcher, now_ns + 6 * MINUTE_NS);
+  LEAT_EXPECT_CODE(LEAT_NOT_FOUND,
+                   leat_dispatcher_find_client(&dispatcher->state, 3000, &client));
+  leat_dispatcher_collect(dispatcher, now_ns + 12 * MINUTE_NS);
+  // What was released and collected stays so.
+  leat_dispatcher_free(dispatcher);
+  dispatcher = start_patient();
+  for (int64_t id = 2000; id <= 2001; ++id) {
+    LEAT_EXPECT_OK(leat_dispatcher_find_iteration(&dispatcher->state, id, &iteration));
+    assert_true(iteration->is_collected);
+    assert_int_equal(iteration->client_count, 0);
+  }
+  leat_dispatcher_free(dispatcher);
+}
+
 int main(void) {
   const struct CMUnitTest cases[] = {
       cmocka_unit_test(nobody_notices_that_it_was_started_again),
       cmocka_unit_test(it_starts_wherever_the_journal_ends),
       cmocka_unit_test(journals_that_make_no_sense_are_refused),
       cmocka_unit_test(a_full_disk_changes_nothing),
+      cmocka_unit_test(time_goes_on),
   };
   return cmocka_run_group_tests(cases, scratch_set_up, scratch_tear_down);
 }
