@@ -1,9 +1,9 @@
-// A dispatcher in a process of its own, killed (SIGKILL) at every write of its journal, in two ways:
-// in the middle of the write, and behind it, before anybody is answered. It is started again at
-// once in the same place, and its worker and its client, which live in this process, go on as if it
-// had been slow. The dataset is divided dynamically, so that each element
-// may be seen once at most; the only one that may be missing is that of a split which was written
-// down and never answered, as with TensorFlow's dispatcher.
+// A dispatcher in a process of its own, killed (SIGKILL) at every write of its journal, in two
+// ways: in the middle of the write, and behind it, before anybody is answered. It is started again
+// at once in the same place, and its worker and its client, which live in this process, go on as if
+// it had been slow. The dataset is divided dynamically, so that each element may be seen once at
+// most; the only one that may be missing is that of a split which was written down and never
+// answered, as with TensorFlow's dispatcher.
 //
 // The program is its own dispatcher: `dispatcher_kill_test dispatcher WORK_DIR PORT N WHERE` serves
 // until its input ends, and dies at the N-th write (0: at none). tests/oracle uses it likewise.
