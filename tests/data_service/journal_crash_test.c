@@ -1,7 +1,7 @@
 // A journal whose machine loses power at each call of the file system in turn, in each way in which
 // a disk may forget what was not synced: whatever was answered for is there at the next start, and
-// of the write that was under way all or nothing. The second start dies as well, at the same call,
-// so that what a start does to the files of the one before is seen too.
+// of the write that was under way at most a beginning. The second start dies as well, at the same
+// call, so that what a start does to the files of the one before is seen too.
 #include "base/test.h"
 #include "crash_file_system.h"
 #include "data_service/dispatcher_update.h"
@@ -47,7 +47,7 @@ static void run(ids_t* inout_ids, bool* inout_under_way) {
   leat_status_t status = open_journal(&found, &journal);
   if (!status) {
     const size_t most = inout_ids->count + (*inout_under_way ? IDS : 0);
-    assert_true(found.count == inout_ids->count || found.count == most);
+    assert_true(found.count >= inout_ids->count && found.count <= most);
     for (size_t i = 0; i < found.count; ++i) assert_int_equal(found.items[i], i);
     *inout_ids = found;
     *inout_under_way = false;
