@@ -57,7 +57,7 @@ static leat_status_t add_dataset(leat_dispatcher_t* dispatcher, leat_arena_t* ar
                                                .metadata = request->metadata};
   leat_pb_dataset_def_t def;
   leat_string_view_t path;
-  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&dispatcher->state.arena, graph, &def.graph));
+  def.graph = graph;
   if (!dataset.dataset_id.size) {
     LEAT_RETURN_IF_ERROR(
         leat_dispatcher_make_dataset_id(&dispatcher->state, arena, &dataset.dataset_id));
@@ -66,6 +66,7 @@ static leat_status_t add_dataset(leat_dispatcher_t* dispatcher, leat_arena_t* ar
     LEAT_RETURN_IF_ERROR(leat_dispatcher_name_file(dispatcher, dataset.dataset_id, arena, &path));
     LEAT_RETURN_IF_ERROR(leat_dataset_file_write(path.data, &def));
   }
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&dispatcher->state.arena, graph, &def.graph));
   LEAT_RETURN_IF_ERROR(leat_dispatcher_commit(
       dispatcher,
       &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_REGISTER_DATASET,
@@ -177,7 +178,20 @@ typedef struct assignment_s {
   leat_pb_task_def_t def;
 } assignment_t;
 
-// Lists what makes a new iteration: itself, and a task of it for each worker.
+// Describes the next client of an iteration.
+static leat_status_t describe_client(leat_dispatcher_t* dispatcher, int64_t iteration_id,
+                                     leat_arena_t* arena,
+                                     leat_pb_dispatcher_update_t* out_update) {
+  leat_pb_acquire_iteration_client_update_t* client;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &client));
+  client->iteration_id = iteration_id;
+  client->iteration_client_id = leat_data_table_next_id(&dispatcher->state.clients);
+  *out_update = (leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_ACQUIRE_CLIENT,
+                                              .acquire_iteration_client = client};
+  return leat_ok_status();
+}
+
+// Lists what makes a new iteration: itself, a task of it for each worker, and its first client.
 static leat_status_t list_changes(leat_dispatcher_t* dispatcher,
                                   const leat_pb_get_or_create_iteration_request_t* request,
                                   size_t source_count, leat_arena_t* arena,
@@ -185,7 +199,7 @@ static leat_status_t list_changes(leat_dispatcher_t* dispatcher,
   leat_pb_create_iteration_update_t* iteration;
   leat_pb_dispatcher_update_t* updates;
   int64_t index = 0;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, dispatcher->state.worker_count + 1, &updates));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, dispatcher->state.worker_count + 2, &updates));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &iteration));
   *iteration = (leat_pb_create_iteration_update_t){
       .iteration_id = leat_data_table_next_id(&dispatcher->state.iterations),
@@ -200,7 +214,7 @@ static leat_status_t list_changes(leat_dispatcher_t* dispatcher,
     ++index;
   }
   *out_updates = updates;
-  return leat_ok_status();
+  return describe_client(dispatcher, iteration->iteration_id, arena, &updates[index + 1]);
 }
 
 // Describes the tasks of an iteration to their workers.
@@ -234,12 +248,12 @@ static leat_status_t give_up(leat_dispatcher_t* dispatcher, leat_data_iteration_
   return leat_status_join(status, refused);
 }
 
-// Makes the iteration and its tasks. |*inout_providers| are taken.
+// Makes the iteration, its tasks and its first client. |*inout_providers| are taken.
 static leat_status_t make_iteration(leat_dispatcher_t* dispatcher, leat_arena_t* arena,
                                     const leat_pb_get_or_create_iteration_request_t* request,
                                     leat_split_providers_t** inout_providers,
                                     assignment_t** out_assignments, size_t* out_count,
-                                    leat_data_iteration_t** out_iteration) {
+                                    int64_t* out_client) {
   leat_pb_dispatcher_update_t* updates;
   leat_data_iteration_t* iteration;
   const size_t source_count = *inout_providers ? leat_split_providers_count(*inout_providers) : 0;
@@ -248,13 +262,13 @@ static leat_status_t make_iteration(leat_dispatcher_t* dispatcher, leat_arena_t*
   }
   LEAT_RETURN_IF_ERROR(list_changes(dispatcher, request, source_count, arena, &updates));
   const int64_t id = updates[0].create_iteration->iteration_id;
-  leat_status_t status =
-      leat_dispatcher_commit(dispatcher, updates, dispatcher->state.worker_count + 1);
+  const size_t count = dispatcher->state.worker_count + 2;
+  *out_client = updates[count - 1].acquire_iteration_client->iteration_client_id;
+  leat_status_t status = leat_dispatcher_commit(dispatcher, updates, count);
   leat_status_t missing = leat_dispatcher_find_iteration(&dispatcher->state, id, &iteration);
   if (missing) return leat_status_join(status, missing);
   iteration->providers = *inout_providers;
   *inout_providers = NULL;
-  *out_iteration = iteration;
   if (!status) status = assign_tasks(dispatcher, iteration, arena, out_assignments, out_count);
   return status ? give_up(dispatcher, iteration, status) : status;
 }
@@ -286,6 +300,7 @@ static leat_status_t enter_iteration(leat_dispatcher_t* dispatcher, leat_arena_t
                                      leat_split_providers_t** inout_providers,
                                      assignment_t** out_assignments, size_t* out_count,
                                      int64_t* out_client) {
+  leat_pb_dispatcher_update_t client;
   leat_data_job_t* job;
   LEAT_RETURN_IF_ERROR(leat_dispatcher_find_job(&dispatcher->state, request->job_id, &job));
   leat_data_iteration_t* iteration = leat_data_job_find_iteration(job, request->repetition);
@@ -295,18 +310,12 @@ static leat_status_t enter_iteration(leat_dispatcher_t* dispatcher, leat_arena_t
                               "Making an iteration failed: the one that was there was collected "
                               "meanwhile; try again");
     }
-    LEAT_RETURN_IF_ERROR(make_iteration(dispatcher, arena, request, inout_providers,
-                                        out_assignments, out_count, &iteration));
+    return make_iteration(dispatcher, arena, request, inout_providers, out_assignments, out_count,
+                          out_client);
   }
-  leat_pb_acquire_iteration_client_update_t client = {
-      .iteration_id = iteration->id,
-      .iteration_client_id = leat_data_table_next_id(&dispatcher->state.clients)};
-  *out_client = client.iteration_client_id;
-  return leat_dispatcher_commit(
-      dispatcher,
-      &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_ACQUIRE_CLIENT,
-                                     .acquire_iteration_client = &client},
-      1);
+  LEAT_RETURN_IF_ERROR(describe_client(dispatcher, iteration->id, arena, &client));
+  *out_client = client.acquire_iteration_client->iteration_client_id;
+  return leat_dispatcher_commit(dispatcher, &client, 1);
 }
 
 static leat_status_t send_task(const assignment_t* assignment) {
