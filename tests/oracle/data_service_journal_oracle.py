@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 import threading
 
-from data_service_kit import SERVICE, SECONDS, Leat, Process, dispatch, tf, work
+from data_service_kit import SERVICE, SECONDS, Leat, Process, dispatch, register, tf, work
 
 from cluster import free_ports
+from data_service_client_oracle import Policy, Reader
 from outcome import report
 
 ELEMENTS = 3000
@@ -84,8 +85,16 @@ def files(scene):
   return sorted(os.listdir(journal))
 
 
+def check_once(seen):
+  """Each element once, through two deaths of a dispatcher."""
+  assert len(seen) == len(set(seen)), 'doubled: %s' % sorted(seen)[:20]
+  missing = set(range(0, 2 * ELEMENTS, 2)) - set(seen)
+  assert len(missing) <= 4, 'missing: %s' % sorted(missing)
+  assert not set(seen) - set(range(0, 2 * ELEMENTS, 2))
+
+
 def dynamic(first, second, workers):
-  """Each element once, through two deaths: to the other library, and back."""
+  """The client is TensorFlow's; to the other library, and back."""
   with Scene(first, workers) as scene:
     seen = []
     for element in scene.distribute(numbers(), 'distributed_epoch').as_numpy_iterator():
@@ -94,11 +103,25 @@ def dynamic(first, second, workers):
         scene.replace(second)
       if len(seen) == ELEMENTS // 2:
         scene.replace(first)
-    assert len(seen) == len(set(seen)), 'doubled: %s' % sorted(seen)[:20]
-    missing = set(range(0, 2 * ELEMENTS, 2)) - set(seen)
-    assert len(missing) <= 4, 'missing: %s' % sorted(missing)
-    assert not set(seen) - set(range(0, 2 * ELEMENTS, 2))
+    check_once(seen)
     assert files(scene) == ['journal_0', 'journal_1', 'journal_2'], files(scene)
+
+
+def client(first, second, workers):
+  """The same, and the client is Leat's."""
+  with Scene(first, workers) as scene:
+    registered = Process(register, scene.address, numbers, None)
+    registered.process.join()
+    reader = Reader('leat', scene.address, registered.said, policy=Policy.DYNAMIC)
+    reader.begin()
+    seen = [reader.next() for _ in range(10)]
+    scene.replace(second)
+    seen += [reader.next() for _ in range(500)]
+    scene.replace(first)
+    rest = reader.rest()
+    assert isinstance(rest, list), 'code %s' % rest
+    check_once([element for element, in seen + rest])
+    reader.close()
 
 
 def whole(first, second, workers):
@@ -176,7 +199,7 @@ def rounds(first, second, workers):
 
 def compare_all():
   for dispatchers in (('tensorflow', 'leat'), ('leat', 'tensorflow'), ('leat', 'leat')):
-    for case in (dynamic, whole, names, rounds):
+    for case in (dynamic, client, whole, names, rounds):
       for workers in ('tensorflow', 'leat'):
         report('%s: %s workers, %s dispatcher, then %s' % ((case.__name__, workers) + dispatchers),
                case, *dispatchers, workers)
