@@ -160,8 +160,15 @@ static leat_status_t file_close(leat_file_t* base) {
   return count_call();
 }
 
-static const leat_file_vtable_t file_vtable = {file_read, file_write, file_sync,
-                                               file_size, file_close, NULL, NULL};
+static leat_status_t file_truncate(leat_file_t* base, uint64_t size) {
+  content_t* content = &((open_file_t*)base)->inode->written;
+  LEAT_RETURN_IF_ERROR(count_call());
+  if (size < content->size) content->size = (size_t)size;
+  return leat_ok_status();
+}
+
+static const leat_file_vtable_t file_vtable = {file_read, file_write, file_sync,    file_size,
+                                               file_close, NULL,      file_truncate};
 
 // ---- The file system ----------------------------------------------------------------------------
 

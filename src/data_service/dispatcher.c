@@ -3,9 +3,9 @@
 // more, whose tasks it ends, and for workers that do not report, of which it tells. Methods are in
 // dispatcher_methods.c. One mutex guards all state; nobody calls another process while it is held.
 //
-// Nothing outlives the process: a dispatcher that was started again knows no dataset, and its
-// clients are told so by NOT_FOUND. With a work directory the datasets themselves lie in files, so
-// that workers can read them there.
+// With a work directory datasets lie in files, so that workers can read them there. A dispatcher
+// that is fault-tolerant keeps a journal there as well, and begins with what it says; of any other
+// one nothing outlives the process, and clients of the one before are told so by NOT_FOUND.
 #include "data_service/dispatcher.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "base/file_system.h"
 #include "cluster/rpc.h"
 #include "data_service/dispatcher_record.h"
+#include "data_service/journal.h"
 #include "data_service/split_providers.h"
 #include "formats/path.h"
 
@@ -54,7 +55,12 @@ static leat_status_t prepare(leat_dispatcher_t* dispatcher,
   own->worker_timeout_ms = number_or(options->worker_timeout_ms, 10 * MINUTE_MS);
   LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&dispatcher->state.arena, options->work_dir,
                                               &own->work_dir));
+  if (own->is_fault_tolerant && !own->work_dir.size) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "fault_tolerant_mode is True, but no work_dir is configured.");
+  }
   LEAT_RETURN_IF_ERROR(make_directory(dispatcher));
+  if (own->is_fault_tolerant) LEAT_RETURN_IF_ERROR(leat_dispatcher_restore(dispatcher));
   if (own->gc_timeout_ms < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_thread_start("leat-data-gc", collect_for_ever, dispatcher,
                                          &dispatcher->thread));
@@ -102,6 +108,7 @@ void leat_dispatcher_free(leat_dispatcher_t* dispatcher) {
   for (size_t i = 0; i < iterations->count; ++i) {
     leat_split_providers_free(((leat_data_iteration_t*)iterations->items[i])->providers);
   }
+  leat_journal_close(dispatcher->journal);
   leat_dispatcher_state_deinitialize(&dispatcher->state);
   leat_condition_deinitialize(&dispatcher->changed);
   leat_mutex_deinitialize(&dispatcher->mutex);
@@ -115,12 +122,37 @@ size_t leat_dispatcher_count_workers(leat_dispatcher_t* dispatcher) {
   return count;
 }
 
+leat_status_t leat_dispatcher_commit(leat_dispatcher_t* dispatcher,
+                                     const leat_pb_dispatcher_update_t* updates, size_t count) {
+  leat_status_t status = leat_ok_status();
+  if (dispatcher->journal) {
+    LEAT_RETURN_IF_ERROR(leat_journal_write(dispatcher->journal, updates, count));
+  }
+  for (size_t i = 0; i < count && !status; ++i) {
+    status = leat_dispatcher_apply(&dispatcher->state, &updates[i]);
+  }
+  if (status && dispatcher->journal) leat_journal_fail(dispatcher->journal, status);
+  return status;
+}
+
 // ---- Collecting ---------------------------------------------------------------------------------
 
 // Whether |since_ns| lies more than |patience_ms| before |now_ns|. A client that has not begun was
 // heard of at LEAT_DEADLINE_NEVER, which lies behind any time.
 static bool is_over(int64_t since_ns, int64_t patience_ms, int64_t now_ns) {
   return (now_ns - since_ns) / 1000000 > patience_ms;
+}
+
+static int64_t wall_micros_at(int64_t now_ns) {
+  return (leat_clock_wall_ns() + (now_ns - leat_clock_now_ns())) / 1000;
+}
+
+// Whether the change was made. One that the journal does not take is tried again at the next look.
+static bool commits(leat_dispatcher_t* dispatcher, leat_pb_dispatcher_update_t update) {
+  leat_status_t status = leat_dispatcher_commit(dispatcher, &update, 1);
+  const bool is_made = !status;
+  leat_status_free(status);
+  return is_made;
 }
 
 static void release_silent_clients(leat_dispatcher_t* dispatcher, int64_t now_ns) {
@@ -131,7 +163,13 @@ static void release_silent_clients(leat_dispatcher_t* dispatcher, int64_t now_ns
         !is_over(client->heard_of_ns, dispatcher->options.client_timeout_ms, now_ns)) {
       continue;
     }
-    leat_data_client_release(client, now_ns);
+    leat_pb_release_iteration_client_update_t release = {
+        .iteration_client_id = client->id, .time_micros = wall_micros_at(now_ns)};
+    if (!commits(dispatcher, (leat_pb_dispatcher_update_t){
+                                 .update_type_case = LEAT_CHANGE_RELEASE_CLIENT,
+                                 .release_iteration_client = &release})) {
+      return;
+    }
     leat_data_tell(&dispatcher->options.teller,
                    &(leat_data_event_t){.name = "client_lost", .id = client->id});
   }
@@ -141,10 +179,8 @@ static void release_silent_clients(leat_dispatcher_t* dispatcher, int64_t now_ns
 // one in its place would not keep.
 static bool is_abandoned(const leat_dispatcher_t* dispatcher,
                          const leat_data_iteration_t* iteration, int64_t now_ns) {
-  const bool is_dynamic = iteration->job->sharding_policy ==
-                          LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC;
   return !iteration->is_finished && !iteration->client_count && iteration->released_ns >= 0 &&
-         (!is_dynamic || dispatcher->options.collects_dynamic) &&
+         (!leat_data_job_is_dynamic(iteration->job) || dispatcher->options.collects_dynamic) &&
          is_over(iteration->released_ns, dispatcher->options.gc_timeout_ms, now_ns);
 }
 
@@ -153,7 +189,12 @@ static void collect_iterations(leat_dispatcher_t* dispatcher, int64_t now_ns) {
   for (size_t i = 0; i < iterations->count; ++i) {
     leat_data_iteration_t* iteration = iterations->items[i];
     if (!is_abandoned(dispatcher, iteration, now_ns)) continue;
-    leat_data_iteration_collect(iteration);
+    leat_pb_garbage_collect_iteration_update_t collect = {.iteration_id = iteration->id};
+    if (!commits(dispatcher, (leat_pb_dispatcher_update_t){
+                                 .update_type_case = LEAT_CHANGE_COLLECT_ITERATION,
+                                 .garbage_collect_iteration = &collect})) {
+      return;
+    }
     leat_data_tell(&dispatcher->options.teller,
                    &(leat_data_event_t){.name = "iteration_collected", .id = iteration->id});
   }

@@ -3,6 +3,7 @@
 #ifndef LEAT_DATA_SERVICE_DISPATCHER_H_
 #define LEAT_DATA_SERVICE_DISPATCHER_H_
 
+#include "base/file_system.h"
 #include "data_service/event.h"
 #include "data_service/method.h"
 #include "formats/generated/data_service.h"
@@ -14,6 +15,8 @@ typedef struct leat_dispatcher_s leat_dispatcher_t;
 typedef struct leat_dispatcher_options_s {
   const leat_runtime_t* runtime;
   leat_string_view_t work_dir;  // "": datasets are sent to workers
+  bool is_fault_tolerant;  // it keeps its state in |work_dir|, and goes on with what is there
+  leat_file_system_t* file_system;  // of that state; NULL: leat_file_system_default()
   leat_pb_string_list_t worker_addresses;
   int32_t deployment_mode;
   int64_t gc_check_ms;       // how often it looks for what follows (10 minutes)
@@ -24,7 +27,11 @@ typedef struct leat_dispatcher_options_s {
   leat_data_teller_t teller;
 } leat_dispatcher_options_t;
 
-// Makes a dispatcher, and its work directory. |options| are copied.
+// Makes a dispatcher, and its work directory. |options| are copied. One that is fault-tolerant
+// first makes every change again that the journal in its work directory has, which TensorFlow's
+// dispatcher or Leat's has written, and computes the splits of iterations that go on, which may
+// take a minute for each. INVALID_ARGUMENT where it has no work directory, DATA_LOSS for a journal
+// that cannot be read (journal.h).
 LEAT_MUST_USE leat_status_t leat_dispatcher_create(const leat_dispatcher_options_t* options,
                                                    leat_dispatcher_t** out_dispatcher);
 // Ends what calls wait for.

@@ -5,7 +5,7 @@
 #include "base/sync.h"
 #include "base/thread.h"
 #include "data_service/dispatcher.h"
-#include "data_service/dispatcher_state.h"
+#include "data_service/dispatcher_update.h"
 
 struct leat_dispatcher_s {
   leat_dispatcher_options_t options;
@@ -15,7 +15,26 @@ struct leat_dispatcher_s {
   leat_condition_t changed;
   bool is_stopped;
   leat_dispatcher_state_t state;
+  struct leat_journal_s* journal;  // NULL: it is not fault-tolerant
 };
+
+// Changes the state: writes |updates| to the journal, where there is one, waits until the disk has
+// them, and makes the changes. The mutex is held. On an error nothing was changed; only without
+// memory may some of the changes be made, and the journal then takes no more of them, so that a
+// dispatcher that is started again has all or, where there is no journal, whoever asked cleans up.
+// Each change must be one that leat_dispatcher_apply makes.
+LEAT_MUST_USE leat_status_t leat_dispatcher_commit(leat_dispatcher_t* dispatcher,
+                                                   const leat_pb_dispatcher_update_t* updates,
+                                                   size_t count);
+
+// Opens the journal, makes its changes, and gets ready what it does not have: graphs, split
+// providers, times, and tasks that were about to be made (dispatcher_restore.c). Nobody is served
+// yet.
+LEAT_MUST_USE leat_status_t leat_dispatcher_restore(leat_dispatcher_t* dispatcher);
+
+// INVALID_ARGUMENT where the id of a dataset cannot be the name of a file in the work directory.
+LEAT_MUST_USE leat_status_t leat_dispatcher_check_dataset_id(const leat_dispatcher_t* dispatcher,
+                                                             leat_string_view_t id);
 
 // Fills what a worker is told of its task. The mutex is held; texts are the state's, and messages
 // lie in |arena|. NOT_FOUND where the job shards statically and the worker is none of those that

@@ -25,6 +25,7 @@
 #include "formats/wire/encode.h"
 
 #define MAX_CONSUMERS (1 << 20)  // a worker keeps an element for each
+#define MOST_ROUNDS (INT64_MAX / 4)
 
 enum {
   FIRST_DATASET_ID = 1000,
@@ -128,11 +129,11 @@ leat_status_t leat_dispatcher_find_dataset(const leat_dispatcher_state_t* state,
   return leat_make_status(LEAT_NOT_FOUND, "Dataset id %.*s not found", LEAT_SV_ARG(id));
 }
 
-// A number that is no dataset's id yet, as text.
-static leat_status_t make_dataset_id(leat_dispatcher_state_t* state, leat_string_view_t* out_id) {
+leat_status_t leat_dispatcher_make_dataset_id(const leat_dispatcher_state_t* state,
+                                              leat_arena_t* arena, leat_string_view_t* out_id) {
+  int64_t id = state->next_dataset_id;
   do {
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_print(&state->arena, out_id, "%" PRId64, state->next_dataset_id++));
+    LEAT_RETURN_IF_ERROR(leat_arena_print(arena, out_id, "%" PRId64, id++));
   } while (get_dataset(state, *out_id));
   return leat_ok_status();
 }
@@ -151,33 +152,39 @@ static leat_status_t check_same_dataset(const leat_data_dataset_t* dataset,
                           same_spec ? "compression" : "element_spec", LEAT_SV_ARG(dataset->id));
 }
 
-static leat_status_t make_dataset(leat_dispatcher_state_t* state, leat_string_view_t id,
-                                  leat_string_view_t graph,
-                                  const leat_pb_data_service_metadata_t* metadata,
-                                  leat_data_dataset_t** out_dataset) {
-  leat_data_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &dataset));
-  if (id.size) {
-    LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, id, &dataset->id));
-  } else {
-    LEAT_RETURN_IF_ERROR(make_dataset_id(state, &dataset->id));
-  }
-  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, graph, &dataset->def.graph));
-  LEAT_RETURN_IF_ERROR(copy_message(state, &leat_pb_data_service_metadata_descriptor, metadata,
-                                    &dataset->metadata));
-  *out_dataset = dataset;
-  return leat_string_map_set(&state->datasets, dataset->id, (uintptr_t)dataset);
+static const leat_pb_data_service_metadata_t kNoMetadata;
+
+leat_status_t leat_dispatcher_match_dataset(const leat_dispatcher_state_t* state,
+                                            leat_string_view_t id,
+                                            const leat_pb_data_service_metadata_t* metadata,
+                                            leat_data_dataset_t** out_dataset) {
+  *out_dataset = get_dataset(state, id);
+  return *out_dataset ? check_same_dataset(*out_dataset, metadata ? metadata : &kNoMetadata)
+                      : leat_ok_status();
+}
+
+// Moves the next number on where it is |id|, so that no search begins before it again.
+static void pass_id(leat_dispatcher_state_t* state, leat_string_view_t id) {
+  char next[32];
+  snprintf(next, sizeof next, "%" PRId64, state->next_dataset_id);
+  if (leat_string_view_equals(id, next)) ++state->next_dataset_id;
 }
 
 leat_status_t leat_dispatcher_add_dataset(leat_dispatcher_state_t* state, leat_string_view_t id,
                                           leat_string_view_t graph,
                                           const leat_pb_data_service_metadata_t* metadata,
                                           leat_data_dataset_t** out_dataset) {
-  static const leat_pb_data_service_metadata_t kNone;
-  if (!metadata) metadata = &kNone;
-  *out_dataset = get_dataset(state, id);
-  if (*out_dataset) return check_same_dataset(*out_dataset, metadata);
-  return make_dataset(state, id, graph, metadata, out_dataset);
+  leat_data_dataset_t* dataset;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &dataset));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, id, &dataset->id));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, graph, &dataset->def.graph));
+  LEAT_RETURN_IF_ERROR(copy_message(state, &leat_pb_data_service_metadata_descriptor,
+                                    metadata ? metadata : &kNoMetadata, &dataset->metadata));
+  LEAT_RETURN_IF_ERROR(
+      leat_string_map_set(&state->datasets, dataset->id, (uintptr_t)dataset));
+  pass_id(state, dataset->id);
+  *out_dataset = dataset;
+  return leat_ok_status();
 }
 
 // ---- Workers ------------------------------------------------------------------------------------
@@ -205,23 +212,27 @@ static bool is_announced_as(leat_string_view_t address, leat_string_view_t expec
          leat_string_view_starts_with(address, leat_string_view_make(expected.data, host_size));
 }
 
-// Finds the place of a worker among the addresses that were given, and puts its whole address
-// there, so that no other one takes it.
-static leat_status_t find_index(leat_dispatcher_state_t* state, leat_string_view_t address,
+// Finds the place of a worker among the addresses that were given.
+static leat_status_t find_index(const leat_dispatcher_state_t* state, leat_string_view_t address,
                                 int64_t* out_index) {
-  leat_pb_string_list_t* list = &state->worker_addresses;
+  const leat_pb_string_list_t* list = &state->worker_addresses;
   *out_index = -1;
   if (!list->count) return leat_ok_status();
   for (size_t i = 0; i < list->count; ++i) {
     if (!is_announced_as(address, list->items[i])) continue;
     *out_index = (int64_t)i;
-    list->items[i] = address;
     return leat_ok_status();
   }
   return leat_make_status(LEAT_FAILED_PRECONDITION,
                           "Registering a worker failed: its address is %.*s, must be one of the "
                           "%zu that the dispatcher was given, and no other worker's",
                           LEAT_SV_ARG(address), list->count);
+}
+
+leat_status_t leat_dispatcher_check_worker(const leat_dispatcher_state_t* state,
+                                           leat_string_view_t address) {
+  int64_t index;
+  return find_index(state, address, &index);
 }
 
 leat_status_t leat_dispatcher_add_worker(leat_dispatcher_state_t* state,
@@ -239,6 +250,8 @@ leat_status_t leat_dispatcher_add_worker(leat_dispatcher_state_t* state,
   worker->uid = kept.worker_uid;
   LEAT_RETURN_IF_ERROR(
       leat_string_map_set(&state->workers_by_address, worker->address, (uintptr_t)worker));
+  // Its whole address takes the place of the one that was given, so that no other worker does.
+  if (worker->index >= 0) state->worker_addresses.items[worker->index] = worker->address;
   *state->last_worker = worker;
   state->last_worker = &worker->next;
   ++state->worker_count;
@@ -296,12 +309,31 @@ static leat_status_t check_request(const leat_pb_get_or_create_job_request_t* re
                           request->num_consumers, MAX_CONSUMERS);
 }
 
-static leat_status_t add_job(leat_dispatcher_state_t* state,
-                             const leat_pb_get_or_create_job_request_t* request,
-                             leat_string_view_t name, leat_data_job_t** out_job) {
+leat_status_t leat_dispatcher_match_job(const leat_dispatcher_state_t* state,
+                                        const leat_pb_get_or_create_job_request_t* request,
+                                        leat_data_job_t** out_job) {
+  leat_data_dataset_t* dataset;
+  uint64_t word = 0;
+  if (request->optional_job_name_case) {
+    leat_string_map_get(&state->jobs_by_name, request->job_name, &word);
+  }
+  *out_job = (leat_data_job_t*)(uintptr_t)word;
+  if (*out_job) return check_same_job(*out_job, request);
+  LEAT_RETURN_IF_ERROR(check_request(request));
+  return leat_dispatcher_find_dataset(state, request->dataset_id, &dataset);
+}
+
+leat_status_t leat_dispatcher_make_job_name(const leat_dispatcher_state_t* state,
+                                            leat_arena_t* arena, leat_string_view_t* out_name) {
+  return leat_arena_print(arena, out_name, "anonymous_job_%zu_%" PRIu64,
+                          (size_t)FIRST_JOB_ID + state->jobs.count, leat_random_seed());
+}
+
+leat_status_t leat_dispatcher_add_job(leat_dispatcher_state_t* state,
+                                      const leat_pb_get_or_create_job_request_t* request,
+                                      leat_data_job_t** out_job) {
   leat_data_job_t* job;
   leat_data_dataset_t* dataset;
-  LEAT_RETURN_IF_ERROR(check_request(request));
   LEAT_RETURN_IF_ERROR(leat_dispatcher_find_dataset(state, request->dataset_id, &dataset));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &job));
   *job = (leat_data_job_t){
@@ -312,29 +344,11 @@ static leat_status_t add_job(leat_dispatcher_state_t* state,
       .num_consumers = request->num_consumers,
       .uses_cross_trainer_cache = request->use_cross_trainer_cache,
   };
-  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, name, &job->name));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, request->job_name, &job->name));
   LEAT_RETURN_IF_ERROR(
       leat_string_map_set(&state->jobs_by_name, job->name, (uintptr_t)job));
   *out_job = job;
   return table_add(state, &state->jobs, job, &job->id);
-}
-
-leat_status_t leat_dispatcher_find_or_add_job(leat_dispatcher_state_t* state,
-                                              const leat_pb_get_or_create_job_request_t* request,
-                                              leat_data_job_t** out_job) {
-  char made_up[64];
-  uint64_t word = 0;
-  leat_string_view_t name = request->job_name;
-  if (!request->optional_job_name_case) {
-    snprintf(made_up, sizeof made_up, "anonymous_job_%zu_%" PRIu64,
-             (size_t)FIRST_JOB_ID + state->jobs.count, leat_random_seed());
-    name = leat_string_view_from(made_up);
-  }
-  if (leat_string_map_get(&state->jobs_by_name, name, &word)) {
-    *out_job = (leat_data_job_t*)(uintptr_t)word;
-    return check_same_job(*out_job, request);
-  }
-  return add_job(state, request, name, out_job);
 }
 
 // ---- Iterations ---------------------------------------------------------------------------------
@@ -355,10 +369,12 @@ leat_data_iteration_t* leat_data_job_find_iteration(const leat_data_job_t* job,
 }
 
 leat_status_t leat_dispatcher_add_iteration(leat_dispatcher_state_t* state, leat_data_job_t* job,
-                                            int64_t repetition,
+                                            int64_t repetition, int64_t source_count,
                                             leat_data_iteration_t** out_iteration) {
   leat_data_iteration_t* iteration;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &iteration));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, (size_t)source_count, &iteration->positions));
+  iteration->source_count = source_count;
   iteration->job = job;
   iteration->repetition = repetition;
   iteration->released_ns = -1;
@@ -368,6 +384,10 @@ leat_status_t leat_dispatcher_add_iteration(leat_dispatcher_state_t* state, leat
   job->iterations = iteration;
   *out_iteration = iteration;
   return leat_ok_status();
+}
+
+bool leat_data_job_is_dynamic(const leat_data_job_t* job) {
+  return job->sharding_policy == LEAT_PB_PROCESSING_MODE_DEF_SHARDING_POLICY_DYNAMIC;
 }
 
 static void leave_worker(leat_data_task_t* task) {
@@ -424,11 +444,11 @@ leat_status_t leat_dispatcher_add_task(leat_dispatcher_state_t* state,
 
 leat_status_t leat_dispatcher_add_pending_task(leat_dispatcher_state_t* state,
                                                leat_data_iteration_t* iteration,
-                                               leat_data_worker_record_t* worker) {
+                                               leat_data_worker_record_t* worker, int64_t round) {
   leat_data_pending_task_t *pending, **place = &iteration->pending;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &pending));
   LEAT_RETURN_IF_ERROR(make_task(state, iteration, worker, &pending->task));
-  pending->target_round = iteration->round + 1;
+  pending->target_round = round;
   while (*place) place = &(*place)->next;
   *place = pending;
   return leat_ok_status();
@@ -485,28 +505,37 @@ void leat_data_client_release(leat_data_client_t* client, int64_t now_ns) {
   client->iteration = NULL;
 }
 
-// Moves the task to a round that no consumer has reached, further with each failure, so that all of
-// them agree in the end.
-static void postpone(leat_data_iteration_t* iteration, leat_data_pending_task_t* pending) {
-  const int64_t failures = pending->failures < 40 ? pending->failures : 40;
-  pending->target_round = iteration->round + (INT64_C(2) << failures);
-  pending->ready_count = 0;
-  ++pending->failures;
-}
-
-void leat_data_client_tell_rounds(leat_data_client_t* client,
-                                  const leat_pb_client_heartbeat_request_t* request) {
+void leat_data_client_judge_rounds(leat_data_client_t* client,
+                                   const leat_pb_client_heartbeat_request_t* request,
+                                   int64_t* out_round, bool* out_stops) {
   leat_data_iteration_t* iteration = client->iteration;
-  leat_data_pending_task_t* pending = iteration->pending;
+  const leat_data_pending_task_t* pending = iteration->pending;
   // Nobody reads so many elements; what is beyond would overflow.
-  const int64_t round = request->current_round < INT64_MAX / 4 ? request->current_round : 0;
+  const int64_t round = request->current_round < MOST_ROUNDS ? request->current_round : 0;
+  *out_round = -1;
+  *out_stops = false;
   if (request->optional_current_round_case && round > iteration->round) iteration->round = round;
   if (!pending) return;
-  if (round >= pending->target_round) postpone(iteration, pending);
-  const bool is_ready =
-      client->ready_for == pending && client->ready_attempt == pending->failures;
-  if (!request->optional_blocked_round_case || request->blocked_round > pending->target_round ||
-      is_ready) {
+  if (round >= pending->target_round) {
+    // Further with each failure, so that all consumers agree in the end.
+    const int64_t failures = pending->failures < 40 ? pending->failures : 40;
+    *out_round = iteration->round + (INT64_C(2) << failures);
+  }
+  const bool was_ready = *out_round < 0 && client->ready_for == pending &&
+                         client->ready_attempt == pending->failures;
+  *out_stops = request->optional_blocked_round_case && !was_ready &&
+               request->blocked_round <= (*out_round < 0 ? pending->target_round : *out_round);
+}
+
+void leat_data_client_apply_rounds(leat_data_client_t* client, int64_t round, bool stops) {
+  leat_data_iteration_t* iteration = client->iteration;
+  leat_data_pending_task_t* pending = iteration->pending;
+  if (round >= 0) {
+    pending->target_round = round;
+    pending->ready_count = 0;
+    ++pending->failures;
+  }
+  if (!stops || (client->ready_for == pending && client->ready_attempt == pending->failures)) {
     return;
   }
   client->ready_for = pending;

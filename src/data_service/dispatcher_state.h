@@ -7,6 +7,10 @@
 // A record lives as long as the state, and never moves, as TensorFlow's dispatcher keeps its own;
 // what a client gives up is only marked. Ids count up from a number of their own for each kind, so
 // that a record is found by its id in an array. Nothing here locks: the dispatcher's mutex is held.
+//
+// Whoever changes the state does so by leat_dispatcher_apply (dispatcher_update.h), since each
+// change may have to be made again from a journal. What a request must fulfil is checked before, by
+// functions that change nothing.
 #ifndef LEAT_DATA_SERVICE_DISPATCHER_STATE_H_
 #define LEAT_DATA_SERVICE_DISPATCHER_STATE_H_
 
@@ -61,6 +65,12 @@ typedef struct leat_data_pending_task_s {
   int64_t target_round, failures, ready_count;
 } leat_data_pending_task_t;
 
+// How far the splits of one source of a dynamic iteration have been given out: |count| of the pass
+// number |repetition|.
+typedef struct leat_split_position_s {
+  int64_t repetition, count;
+} leat_split_position_t;
+
 typedef struct leat_data_iteration_s {
   struct leat_data_iteration_s* next;  // of the job
   int64_t id, repetition;
@@ -71,6 +81,8 @@ typedef struct leat_data_iteration_s {
   bool is_finished, is_collected;
   struct leat_data_task_s *tasks, **last_task;  // in the order in which clients may read them
   leat_data_pending_task_t* pending;
+  int64_t source_count;              // of a dynamic iteration; 0 of others
+  leat_split_position_t* positions;  // [source_count]
   struct leat_split_providers_s* providers;  // of a dynamic iteration; of the dispatcher
 } leat_data_iteration_t;
 
@@ -124,9 +136,16 @@ void leat_dispatcher_state_deinitialize(leat_dispatcher_state_t* state);
 LEAT_MUST_USE leat_status_t leat_dispatcher_find_dataset(const leat_dispatcher_state_t* state,
                                                          leat_string_view_t id,
                                                          leat_data_dataset_t** out_dataset);
-// Finds the dataset |id|, or adds it; an empty id asks for a new one. The graph and the metadata
-// are copied. INVALID_ARGUMENT where there is one with that id whose elements are of other types or
-// compressed otherwise.
+// Finds the dataset that a client registers as |id|; NULL where it is new. INVALID_ARGUMENT where
+// there is one with that id whose elements are of other types or compressed otherwise.
+LEAT_MUST_USE leat_status_t leat_dispatcher_match_dataset(
+    const leat_dispatcher_state_t* state, leat_string_view_t id,
+    const leat_pb_data_service_metadata_t* metadata, leat_data_dataset_t** out_dataset);
+// An id that no dataset has.
+LEAT_MUST_USE leat_status_t leat_dispatcher_make_dataset_id(const leat_dispatcher_state_t* state,
+                                                            leat_arena_t* arena,
+                                                            leat_string_view_t* out_id);
+// Adds the dataset |id|, which is not there. The graph and the metadata are copied.
 LEAT_MUST_USE leat_status_t leat_dispatcher_add_dataset(
     leat_dispatcher_state_t* state, leat_string_view_t id, leat_string_view_t graph,
     const leat_pb_data_service_metadata_t* metadata, leat_data_dataset_t** out_dataset);
@@ -136,8 +155,11 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_add_dataset(
 // NULL where there is none.
 leat_data_worker_record_t* leat_dispatcher_find_worker(const leat_dispatcher_state_t* state,
                                                        leat_string_view_t address);
-// Adds the worker that |request| comes from, which is not there. FAILED_PRECONDITION where the
-// dispatcher was given addresses and the worker's is none of them.
+// FAILED_PRECONDITION where the dispatcher was given addresses and |address| is none of them, or
+// another worker's.
+LEAT_MUST_USE leat_status_t leat_dispatcher_check_worker(const leat_dispatcher_state_t* state,
+                                                         leat_string_view_t address);
+// Adds the worker that |request| comes from, which is not there and was checked.
 LEAT_MUST_USE leat_status_t leat_dispatcher_add_worker(
     leat_dispatcher_state_t* state, const leat_pb_worker_heartbeat_request_t* request,
     leat_data_worker_record_t** out_worker);
@@ -146,10 +168,18 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_add_worker(
 
 LEAT_MUST_USE leat_status_t leat_dispatcher_find_job(const leat_dispatcher_state_t* state,
                                                      int64_t id, leat_data_job_t** out_job);
-// Finds the job of the name that |request| states, or adds one; without a name it is a new one.
-// INVALID_ARGUMENT where a job of that name was made otherwise, INTERNAL for a sharding policy that
-// there is not.
-LEAT_MUST_USE leat_status_t leat_dispatcher_find_or_add_job(
+// Finds the job of the name that |request| states; NULL where there is none, or no name is stated,
+// and the job may be added. INVALID_ARGUMENT where a job of that name was made otherwise, INTERNAL
+// for a sharding policy that there is not, NOT_FOUND for such a dataset.
+LEAT_MUST_USE leat_status_t leat_dispatcher_match_job(
+    const leat_dispatcher_state_t* state, const leat_pb_get_or_create_job_request_t* request,
+    leat_data_job_t** out_job);
+// A name that no job has.
+LEAT_MUST_USE leat_status_t leat_dispatcher_make_job_name(const leat_dispatcher_state_t* state,
+                                                          leat_arena_t* arena,
+                                                          leat_string_view_t* out_name);
+// Adds the job of |request|, which states a name, is not there and was checked.
+LEAT_MUST_USE leat_status_t leat_dispatcher_add_job(
     leat_dispatcher_state_t* state, const leat_pb_get_or_create_job_request_t* request,
     leat_data_job_t** out_job);
 LEAT_MUST_USE leat_status_t leat_dispatcher_find_iteration(const leat_dispatcher_state_t* state,
@@ -159,9 +189,12 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_find_iteration(const leat_dispatcher
 // none.
 leat_data_iteration_t* leat_data_job_find_iteration(const leat_data_job_t* job,
                                                     int64_t repetition);
+// |source_count|: of the sources whose splits it gives out.
 LEAT_MUST_USE leat_status_t leat_dispatcher_add_iteration(leat_dispatcher_state_t* state,
                                                           leat_data_job_t* job, int64_t repetition,
+                                                          int64_t source_count,
                                                           leat_data_iteration_t** out_iteration);
+bool leat_data_job_is_dynamic(const leat_data_job_t* job);
 // Marks an iteration that nobody reads, and its tasks, as finished.
 void leat_data_iteration_collect(leat_data_iteration_t* iteration);
 
@@ -174,10 +207,11 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_add_task(leat_dispatcher_state_t* st
                                                      leat_data_iteration_t* iteration,
                                                      leat_data_worker_record_t* worker,
                                                      leat_data_task_t** out_task);
-// The same, but the consumers must first agree when.
+// The same, but the consumers must first agree when: in |round|, if they can.
 LEAT_MUST_USE leat_status_t leat_dispatcher_add_pending_task(leat_dispatcher_state_t* state,
                                                              leat_data_iteration_t* iteration,
-                                                             leat_data_worker_record_t* worker);
+                                                             leat_data_worker_record_t* worker,
+                                                             int64_t round);
 // The iteration is finished with its last task.
 void leat_data_task_finish(leat_data_task_t* task);
 // Its worker is gone, and all consumers agree to read without it.
@@ -193,10 +227,14 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_find_client(const leat_dispatcher_st
                                                         int64_t id,
                                                         leat_data_client_t** out_client);
 void leat_data_client_release(leat_data_client_t* client, int64_t now_ns);
-// Notes what a consumer tells of rounds. The pending task of its iteration moves to a later round
-// where the consumer is already there, and may be read from it on when all consumers have stopped
-// before it.
-void leat_data_client_tell_rounds(leat_data_client_t* client,
-                                  const leat_pb_client_heartbeat_request_t* request);
+// Notes the round that a consumer tells, and says what its heartbeat changes of the pending task of
+// its iteration. Where the consumer has already reached the task's round, the task moves:
+// |*out_round| is then the new one, or else -1. |*out_stops|: the consumer has stopped for it.
+void leat_data_client_judge_rounds(leat_data_client_t* client,
+                                   const leat_pb_client_heartbeat_request_t* request,
+                                   int64_t* out_round, bool* out_stops);
+// Makes that change of the pending task, which there must be. The task may be read from its round
+// on when all consumers have stopped.
+void leat_data_client_apply_rounds(leat_data_client_t* client, int64_t round, bool stops);
 
 #endif  // LEAT_DATA_SERVICE_DISPATCHER_STATE_H_

@@ -23,9 +23,25 @@ static int tear_down(void** state) {
 
 static leat_data_dataset_t* add_dataset(leat_dispatcher_state_t* s, const char* id) {
   leat_data_dataset_t* dataset;
-  LEAT_EXPECT_OK(leat_dispatcher_add_dataset(s, leat_string_view_from(id), LEAT_SV("graph"), NULL,
-                                             &dataset));
+  leat_string_view_t name = leat_string_view_from(id);
+  if (!name.size) LEAT_EXPECT_OK(leat_dispatcher_make_dataset_id(s, &s->arena, &name));
+  LEAT_EXPECT_OK(leat_dispatcher_match_dataset(s, name, NULL, &dataset));
+  if (dataset) return dataset;
+  LEAT_EXPECT_OK(leat_dispatcher_add_dataset(s, name, LEAT_SV("graph"), NULL, &dataset));
   return dataset;
+}
+
+// As a client's request has it.
+static leat_status_t find_or_add_job(leat_dispatcher_state_t* s,
+                                     const leat_pb_get_or_create_job_request_t* request,
+                                     leat_data_job_t** out_job) {
+  leat_pb_get_or_create_job_request_t named = *request;
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_match_job(s, request, out_job));
+  if (*out_job) return leat_ok_status();
+  if (!named.optional_job_name_case) {
+    LEAT_RETURN_IF_ERROR(leat_dispatcher_make_job_name(s, &s->arena, &named.job_name));
+  }
+  return leat_dispatcher_add_job(s, &named, out_job);
 }
 
 static leat_data_worker_record_t* add_worker(leat_dispatcher_state_t* s, const char* address) {
@@ -43,8 +59,8 @@ static leat_data_iteration_t* add_iteration(leat_dispatcher_state_t* s, int64_t 
       .dataset_id = add_dataset(s, "")->id,
       .num_consumers = num_consumers,
       .optional_num_consumers_case = num_consumers ? 4 : 0};
-  LEAT_EXPECT_OK(leat_dispatcher_find_or_add_job(s, &request, &job));
-  LEAT_EXPECT_OK(leat_dispatcher_add_iteration(s, job, 0, &iteration));
+  LEAT_EXPECT_OK(find_or_add_job(s, &request, &job));
+  LEAT_EXPECT_OK(leat_dispatcher_add_iteration(s, job, 0, 0, &iteration));
   return iteration;
 }
 
@@ -72,13 +88,12 @@ static void an_id_stands_for_one_kind_of_elements(void** state) {
   LEAT_EXPECT_OK(
       leat_dispatcher_add_dataset(*state, LEAT_SV("a"), LEAT_SV("g"), &first, &found));
   second.cardinality = 7;
-  LEAT_EXPECT_OK(
-      leat_dispatcher_add_dataset(*state, LEAT_SV("a"), LEAT_SV("g"), &second, &found));
+  LEAT_EXPECT_OK(leat_dispatcher_match_dataset(*state, LEAT_SV("a"), &second, &found));
   assert_int_equal(found->metadata.cardinality, 5);
   second.compression = LEAT_PB_DATA_SERVICE_METADATA_COMPRESSION_COMPRESSION_OFF;
   LEAT_EXPECT_CODE(
       LEAT_INVALID_ARGUMENT,
-      leat_dispatcher_add_dataset(*state, LEAT_SV("a"), LEAT_SV("g"), &second, &found));
+      leat_dispatcher_match_dataset(*state, LEAT_SV("a"), &second, &found));
 }
 
 // ---- Workers ------------------------------------------------------------------------------------
@@ -98,7 +113,8 @@ static void announced_workers_have_an_index(void** state) {
     leat_data_worker_record_t* worker;
     const leat_pb_worker_heartbeat_request_t request = {
         .worker_address = leat_string_view_from(kCases[i].address)};
-    leat_status_t status = leat_dispatcher_add_worker(&s, &request, &worker);
+    leat_status_t status = leat_dispatcher_check_worker(&s, request.worker_address);
+    if (!status) status = leat_dispatcher_add_worker(&s, &request, &worker);
     if (kCases[i].index < 0) {
       LEAT_EXPECT_CODE(LEAT_FAILED_PRECONDITION, status);
     } else {
@@ -117,15 +133,15 @@ static void jobs_of_one_name_are_one(void** state) {
   leat_pb_get_or_create_job_request_t request = {.dataset_id = add_dataset(*state, "")->id,
                                                  .optional_job_name_case = 3,
                                                  .job_name = LEAT_SV("j")};
-  LEAT_EXPECT_OK(leat_dispatcher_find_or_add_job(*state, &request, &job));
+  LEAT_EXPECT_OK(find_or_add_job(*state, &request, &job));
   assert_int_equal(job->id, 5000);
-  LEAT_EXPECT_OK(leat_dispatcher_find_or_add_job(*state, &request, &other));
+  LEAT_EXPECT_OK(find_or_add_job(*state, &request, &other));
   assert_ptr_equal(other, job);
   request.use_cross_trainer_cache = true;
   LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
-                   leat_dispatcher_find_or_add_job(*state, &request, &other));
+                   find_or_add_job(*state, &request, &other));
   request.optional_job_name_case = 0;
-  LEAT_EXPECT_OK(leat_dispatcher_find_or_add_job(*state, &request, &other));
+  LEAT_EXPECT_OK(find_or_add_job(*state, &request, &other));
   assert_int_equal(other->id, 5001);
 }
 
@@ -133,16 +149,16 @@ static void jobs_that_make_no_sense_are_refused(void** state) {
   leat_data_job_t* job;
   leat_pb_processing_mode_def_t mode = {.sharding_policy = 6};
   leat_pb_get_or_create_job_request_t request = {.dataset_id = LEAT_SV("none")};
-  LEAT_EXPECT_CODE(LEAT_NOT_FOUND, leat_dispatcher_find_or_add_job(*state, &request, &job));
+  LEAT_EXPECT_CODE(LEAT_NOT_FOUND, find_or_add_job(*state, &request, &job));
   request.dataset_id = add_dataset(*state, "")->id;
   request.processing_mode_def = &mode;
-  LEAT_EXPECT_CODE(LEAT_INTERNAL, leat_dispatcher_find_or_add_job(*state, &request, &job));
+  LEAT_EXPECT_CODE(LEAT_INTERNAL, find_or_add_job(*state, &request, &job));
   mode.sharding_policy = 0;
   request.optional_num_consumers_case = 4;
   for (int i = 0; i < 2; ++i) {
     request.num_consumers = i ? INT64_MAX : 0;
     LEAT_EXPECT_CODE(LEAT_INVALID_ARGUMENT,
-                     leat_dispatcher_find_or_add_job(*state, &request, &job));
+                     find_or_add_job(*state, &request, &job));
   }
   LEAT_EXPECT_CODE(LEAT_NOT_FOUND, leat_dispatcher_find_job(*state, INT64_MIN, &job));
 }
@@ -210,7 +226,10 @@ static void tell(leat_data_client_t* client, int64_t current, int64_t blocked) {
       .current_round = current,
       .optional_blocked_round_case = blocked ? 4 : 0,
       .blocked_round = blocked};
-  leat_data_client_tell_rounds(client, &request);
+  int64_t round;
+  bool stops;
+  leat_data_client_judge_rounds(client, &request, &round, &stops);
+  if (round >= 0 || stops) leat_data_client_apply_rounds(client, round, stops);
 }
 
 static void consumers_agree_on_the_round_of_a_new_task(void** state) {
@@ -221,7 +240,7 @@ static void consumers_agree_on_the_round_of_a_new_task(void** state) {
     LEAT_EXPECT_OK(leat_dispatcher_add_client(*state, iteration, &clients[i]));
   }
   tell(clients[0], 10, 0);
-  LEAT_EXPECT_OK(leat_dispatcher_add_pending_task(*state, iteration, worker));
+  LEAT_EXPECT_OK(leat_dispatcher_add_pending_task(*state, iteration, worker, iteration->round + 1));
   assert_int_equal(iteration->pending->target_round, 11);
   assert_non_null(worker->tasks);
   assert_null(iteration->tasks);

@@ -48,8 +48,7 @@ leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_t* dispatcher,
       .worker_address = task->worker->address,
       .num_consumers = job->num_consumers,
       .optional_num_consumers_case = job->is_coordinated ? NUM_CONSUMERS : 0,
-      .num_split_providers =
-          iteration->providers ? (int64_t)leat_split_providers_count(iteration->providers) : 0,
+      .num_split_providers = iteration->source_count,
       .use_cross_trainer_cache = job->uses_cross_trainer_cache,
   };
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &out_def->processing_mode_def));
@@ -68,32 +67,60 @@ leat_status_t leat_dispatcher_describe_task(const leat_dispatcher_t* dispatcher,
   return describe_dataset(dispatcher, job->dataset, arena, out_def);
 }
 
-// Gives a worker the task of an iteration: at once, or when the consumers agree.
-static leat_status_t give_task(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
-                               leat_data_worker_record_t* worker) {
-  leat_data_task_t* task;
-  if (iteration->job->is_coordinated) {
-    return leat_dispatcher_add_pending_task(&dispatcher->state, iteration, worker);
-  }
-  return leat_dispatcher_add_task(&dispatcher->state, iteration, worker, &task);
-}
-
 // ---- What workers ask ---------------------------------------------------------------------------
 
+// Adds the worker, and gives it a task of each iteration that goes on; those of coordinated ones
+// follow.
 static leat_status_t register_worker(leat_dispatcher_t* dispatcher,
                                      const leat_pb_worker_heartbeat_request_t* request,
-                                     leat_data_worker_record_t** out_worker) {
+                                     leat_arena_t* arena, leat_data_worker_record_t** out_worker) {
   const leat_data_table_t* iterations = &dispatcher->state.iterations;
-  LEAT_RETURN_IF_ERROR(leat_dispatcher_add_worker(&dispatcher->state, request, out_worker));
+  const leat_data_worker_record_t new_worker = {.address = request->worker_address,
+                                                .tags = request->worker_tags,
+                                                .uid = request->worker_uid,
+                                                .transfer_servers = request->transfer_servers};
+  leat_pb_register_worker_update_t worker = {.worker_address = request->worker_address,
+                                             .worker_tags = request->worker_tags,
+                                             .worker_uid = request->worker_uid,
+                                             .transfer_servers = request->transfer_servers};
+  leat_pb_dispatcher_update_t* updates;
+  int64_t count = 0;
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_check_worker(&dispatcher->state, request->worker_address));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, iterations->count + 1, &updates));
+  updates[0] = (leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_REGISTER_WORKER,
+                                             .register_worker = &worker};
   for (size_t i = 0; i < iterations->count; ++i) {
-    leat_data_iteration_t* iteration = iterations->items[i];
+    const leat_data_iteration_t* iteration = iterations->items[i];
     if (iteration->is_finished || iteration->job->is_coordinated) continue;
-    LEAT_RETURN_IF_ERROR(give_task(dispatcher, iteration, *out_worker));
+    LEAT_RETURN_IF_ERROR(leat_dispatcher_describe_new_task(
+        &dispatcher->state, iteration->id, &new_worker, count, arena, &updates[count + 1]));
+    ++count;
   }
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_commit(dispatcher, updates, (size_t)count + 1));
+  *out_worker = leat_dispatcher_find_worker(&dispatcher->state, request->worker_address);
   leat_data_tell(&dispatcher->options.teller, &(leat_data_event_t){
                                                   .name = "worker_registered",
                                                   .address = (*out_worker)->address});
   return leat_ok_status();
+}
+
+// Gives a worker the task of an iteration, from a round on to which the consumers agree.
+static leat_status_t give_task(leat_dispatcher_t* dispatcher,
+                               const leat_data_iteration_t* iteration,
+                               const leat_data_worker_record_t* worker) {
+  leat_pb_create_pending_task_update_t task = {
+      .task_id = leat_data_table_next_id(&dispatcher->state.tasks),
+      .iteration_id = iteration->id,
+      .worker_address = worker->address,
+      .worker_tags = worker->tags,
+      .worker_uid = worker->uid,
+      .transfer_servers = worker->transfer_servers,
+      .starting_round = iteration->round + 1};
+  return leat_dispatcher_commit(
+      dispatcher,
+      &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_CREATE_PENDING_TASK,
+                                     .create_pending_task = &task},
+      1);
 }
 
 // A worker without a task of a coordinated iteration is new, or was away and its task was removed.
@@ -147,7 +174,7 @@ static leat_status_t take_heartbeat(leat_dispatcher_t* dispatcher, leat_arena_t*
                                     leat_pb_worker_heartbeat_response_t* answer) {
   leat_data_worker_record_t* worker =
       leat_dispatcher_find_worker(&dispatcher->state, request->worker_address);
-  if (!worker) LEAT_RETURN_IF_ERROR(register_worker(dispatcher, request, &worker));
+  if (!worker) LEAT_RETURN_IF_ERROR(register_worker(dispatcher, request, arena, &worker));
   worker->heard_of_ns = leat_clock_now_ns();
   worker->is_lost = false;
   LEAT_RETURN_IF_ERROR(rejoin_rounds(dispatcher, worker));
@@ -163,17 +190,27 @@ leat_status_t leat_dispatcher_serve_worker_heartbeat(void* server, leat_data_cal
   return status;
 }
 
+static leat_status_t take_progress(leat_dispatcher_t* dispatcher,
+                                   const leat_pb_task_progress_t* progress) {
+  leat_data_task_t* task;
+  LEAT_RETURN_IF_ERROR(leat_dispatcher_find_task(&dispatcher->state, progress->task_id, &task));
+  if (!progress->completed || task->is_finished) return leat_ok_status();
+  leat_pb_finish_task_update_t finish = {.task_id = task->id};
+  return leat_dispatcher_commit(
+      dispatcher,
+      &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_FINISH_TASK,
+                                     .finish_task = &finish},
+      1);
+}
+
 leat_status_t leat_dispatcher_serve_worker_update(void* server, leat_data_call_t* call,
                                                   const void* message, void* answer) {
   leat_dispatcher_t* dispatcher = server;
   const leat_pb_worker_update_request_t* request = message;
   leat_status_t status = leat_ok_status();
-  leat_data_task_t* task;
   leat_mutex_lock(&dispatcher->mutex);
   for (size_t i = 0; i < request->updates.count && !status; ++i) {
-    const leat_pb_task_progress_t* update = &request->updates.items[i];
-    status = leat_dispatcher_find_task(&dispatcher->state, update->task_id, &task);
-    if (!status && update->completed && !task->is_finished) leat_data_task_finish(task);
+    status = take_progress(dispatcher, &request->updates.items[i]);
   }
   leat_mutex_unlock(&dispatcher->mutex);
   return status;
@@ -193,6 +230,31 @@ leat_status_t leat_dispatcher_serve_get_dataset_def(void* server, leat_data_call
   return status;
 }
 
+// Takes the next split, and writes it down before anybody gets it: a dispatcher that dies in
+// between loses the split, and never gives it out twice.
+static leat_status_t give_split(leat_dispatcher_t* dispatcher, leat_data_iteration_t* iteration,
+                                const leat_pb_get_split_request_t* request, int64_t* out_split,
+                                bool* out_at_end) {
+  const int64_t index = request->split_provider_index, repetition = request->repetition;
+  LEAT_RETURN_IF_ERROR(leat_split_providers_next(iteration->providers, index, repetition,
+                                                 out_split, out_at_end));
+  leat_split_position_t* position = &iteration->positions[index];
+  if (repetition < position->repetition) return leat_ok_status();  // which changes nothing
+  leat_pb_produce_split_update_t split = {.iteration_id = iteration->id,
+                                          .repetition = repetition,
+                                          .finished = *out_at_end,
+                                          .split_provider_index = index};
+  leat_status_t status = leat_dispatcher_commit(
+      dispatcher,
+      &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_PRODUCE_SPLIT,
+                                     .produce_split = &split},
+      1);
+  if (!status) return status;
+  // Nobody gets the split now, so that it is the next one again.
+  leat_status_t back = leat_split_providers_seek(iteration->providers, (size_t)index, position);
+  return leat_status_join(status, back);
+}
+
 // Takes the next split. The mutex is held.
 static leat_status_t take_split(leat_dispatcher_t* dispatcher,
                                 const leat_pb_get_split_request_t* request, int64_t* out_split,
@@ -200,14 +262,16 @@ static leat_status_t take_split(leat_dispatcher_t* dispatcher,
   leat_data_iteration_t* iteration;
   LEAT_RETURN_IF_ERROR(
       leat_dispatcher_find_iteration(&dispatcher->state, request->iteration_id, &iteration));
-  if (!iteration->providers) {
+  if (!leat_data_job_is_dynamic(iteration->job)) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
                             "Getting a split of iteration %" PRId64 " failed: its job is not "
                             "sharded dynamically, must be",
                             iteration->id);
   }
-  return leat_split_providers_next(iteration->providers, request->split_provider_index,
-                                   request->repetition, out_split, out_at_end);
+  // One that has ended has no providers where the dispatcher was started again.
+  *out_at_end = iteration->is_finished || !iteration->providers;
+  if (*out_at_end) return leat_ok_status();
+  return give_split(dispatcher, iteration, request, out_split, out_at_end);
 }
 
 // As TensorFlow sends it: a scalar of int64, its bytes as tensor_content.

@@ -152,3 +152,28 @@ leat_status_t leat_split_providers_next(leat_split_providers_t* providers, int64
   if (__builtin_add_overflow(p->next, p->step, &p->next)) p->next = p->stop;
   return leat_ok_status();
 }
+
+// Whether |next| lies before the end of a pass.
+static bool has_split(const provider_t* p, int64_t next) {
+  return p->step > 0 ? next >= p->start && next < p->stop : next <= p->start && next > p->stop;
+}
+
+leat_status_t leat_split_providers_seek(leat_split_providers_t* providers, size_t index,
+                                        const leat_split_position_t* position) {
+  provider_t* p = index < providers->count ? &providers->items[index] : NULL;
+  int64_t last = 0;
+  // The last split that was given out must be one of a pass; the next one may be its end.
+  const bool has_last =
+      p && position->count >= 0 && position->repetition >= 0 &&
+      (!position->count || (!__builtin_mul_overflow(position->count - 1, p->step, &last) &&
+                            !__builtin_add_overflow(last, p->start, &last) && has_split(p, last)));
+  if (!has_last) {
+    return leat_make_status(LEAT_DATA_LOSS,
+                            "Restoring the splits of source %zu failed: %" PRId64 " were given out "
+                            "in pass %" PRId64 ", must be one of %zu sources and have so many",
+                            index, position->count, position->repetition, providers->count);
+  }
+  begin_pass(p, position->repetition);
+  if (position->count && __builtin_add_overflow(last, p->step, &p->next)) p->next = p->stop;
+  return leat_ok_status();
+}

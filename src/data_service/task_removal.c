@@ -61,7 +61,17 @@ leat_status_t leat_dispatcher_vote_removal(leat_dispatcher_t* dispatcher,
   LEAT_RETURN_IF_ERROR(find_removal(dispatcher, task, consumer, &removal));
   vote(task, removal, consumer, request->round);
   if (removal->count == task->iteration->job->num_consumers) {
-    leat_data_task_remove(task);
+    leat_pb_remove_task_update_t remove = {.task_id = task->id};
+    leat_status_t refused = leat_dispatcher_commit(
+        dispatcher,
+        &(leat_pb_dispatcher_update_t){.update_type_case = LEAT_CHANGE_REMOVE_TASK,
+                                       .remove_task = &remove},
+        1);
+    if (refused) {
+      removal->has_voted[consumer] = false;  // which the consumer may do again
+      --removal->count;
+      return refused;
+    }
     leat_condition_notify_all(&dispatcher->changed);
   }
   while (!task->is_removed && !dispatcher->is_stopped && removal->round == request->round &&
