@@ -18,7 +18,8 @@
 enum {
   DISPATCHER_OPTION, WORKER_OPTION, DISPATCHER_ADDRESS_OPTION, HOST_OPTION, PORT_OPTION,
   WORK_DIR_OPTION, WORKERS_OPTION, TAGS_OPTION, HEARTBEAT_OPTION, GC_INTERVAL_OPTION,
-  GC_TIMEOUT_OPTION, CLIENT_TIMEOUT_OPTION, INSECURE_OPTION, JSON_OPTION, SECURITY_OPTIONS
+  GC_TIMEOUT_OPTION, CLIENT_TIMEOUT_OPTION, FAULT_TOLERANT_OPTION, INSECURE_OPTION, JSON_OPTION,
+  SECURITY_OPTIONS
 };
 
 typedef struct service_arguments_s {
@@ -109,6 +110,7 @@ static int read_option(int kind, char* value, service_arguments_t* a) {
   if (kind == DISPATCHER_ADDRESS_OPTION) o->dispatcher_address = value;
   if (kind == HOST_OPTION) o->host = value;
   if (kind == WORK_DIR_OPTION) o->work_dir = value;
+  if (kind == FAULT_TOLERANT_OPTION) o->is_fault_tolerant = true;
   if (kind == WORKERS_OPTION) o->worker_address_count = cut_list(value, a->workers);
   if (kind == TAGS_OPTION) o->worker_tag_count = cut_list(value, a->tags);
   if (kind == INSECURE_OPTION) a->allows_insecure = true;
@@ -126,6 +128,9 @@ static int check_role(const service_arguments_t* a) {
   }
   if (a->is_worker && !a->options.dispatcher_address) {
     return complain_usage("data-service", "--dispatcher_address is missing: whom to work for");
+  }
+  if (a->options.is_fault_tolerant && !a->options.work_dir) {
+    return complain_usage("data-service", "--work-dir is missing: where --fault-tolerant writes");
   }
   if (a->is_dispatcher && a->options.dispatcher_address) {
     return complain_usage("data-service", "--dispatcher_address is for a worker");
@@ -146,6 +151,7 @@ static int read_arguments(int argc, char** argv, service_arguments_t* a, service
                                    {"gc-interval", true},
                                    {"gc-timeout", true},
                                    {"client-timeout", true},
+                                   {"fault-tolerant", false},
                                    {"allow-insecure", false},
                                    {"json", false},
                                    CLUSTER_SECURITY_OPTIONS,
@@ -223,6 +229,8 @@ const command_t command_data_service = {
     "  --json         one JSON object a line\n"
     "Of a dispatcher:\n"
     "  --work-dir DIR           keep datasets in files there, which the workers must see\n"
+    "  --fault-tolerant         keep each change of its state there too, and go on with what is\n"
+    "                           there\n"
     "  --worker-addresses LIST  all workers, HOST:PORT or HOST, with commas: for sharding by file\n"
     "                           or by element\n"
     "  --gc-interval MS         how often it looks for what nobody uses (600000)\n"

@@ -66,6 +66,9 @@ typedef struct leat_data_service_options_t {
   int64_t heartbeat_interval_ms;     /* (30000) */
   int64_t dispatcher_timeout_ms;     /* for the dispatcher to give a dataset or a split (3600000) */
   int64_t cross_trainer_cache_bytes; /* of elements kept for other trainers (10 GiB) */
+  /* ---- Of a dispatcher, again: fields are added at the end ---- */
+  int is_fault_tolerant; /* nonzero: it writes each change of its state to a journal in |work_dir|,
+                            and begins with what a dispatcher before it has written there */
 } leat_data_service_options_t;
 
 typedef struct leat_data_service_t leat_data_service_t;
@@ -73,7 +76,8 @@ typedef struct leat_data_service_t leat_data_service_t;
 /* Starts a dispatcher or, with a |dispatcher_address|, a worker. A worker registers by itself, and
  * tries until the dispatcher is there; nobody waits for that. The caller deletes it. NULL on error:
  * UNIMPLEMENTED where the module for gRPC is absent, UNAVAILABLE where the port is taken,
- * INVALID_ARGUMENT for a port, an address or certificates that are not right. Any thread. */
+ * INVALID_ARGUMENT for a port, an address or certificates that are not right, or a fault-tolerant
+ * dispatcher without a |work_dir|, DATA_LOSS for a journal that cannot be read. Any thread. */
 TF_CAPI_EXPORT extern leat_data_service_t* leat_data_service_start(
     const leat_data_service_options_t* options, TF_Status* status);
 /* "host:port", by which the others reach it; lives as long as the service. Clients of a dispatcher

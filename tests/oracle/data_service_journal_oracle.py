@@ -4,7 +4,7 @@ client and the workers, which live on, must not notice. Of a dataset that is div
 element may come twice, and one may be missing for each worker and death: that of a split which was
 written down and never answered, as TensorFlow promises. All other answers are exact."""
 import os
-import subprocess
+import signal
 import tempfile
 import threading
 
@@ -15,25 +15,15 @@ from data_service_client_oracle import Policy, Reader
 from outcome import report
 
 ELEMENTS = 3000
-PROGRAM = os.path.join(os.environ['LEAT_BUILD_DIR'], 'tests',
-                       'tests.data_service.dispatcher_kill_test')
 
 
-class LeatDispatcher:
-  """A dispatcher of Leat's that is fault-tolerant."""
-
+class LeatDispatcher(Leat):
   def __init__(self, work_dir, port):
-    environment = dict(os.environ,
-                       LEAT_MODULE_DIR=os.path.join(os.environ['LEAT_BUILD_DIR'], 'lib'))
-    self.process = subprocess.Popen(
-        [PROGRAM, 'dispatcher', work_dir, str(port), '0', '0'], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True, env=environment)  # it ends with its input
-    self.said = self.process.stdout.readline()
-    if int(self.said or 0) != port:
-      raise RuntimeError('the dispatcher says %r, and its port is %d' % (self.said, port))
+    super().__init__('--dispatcher', '--port', str(port), '--work-dir', work_dir,
+                     '--fault-tolerant')
 
   def kill(self):
-    self.process.kill()
+    os.killpg(self.process.pid, signal.SIGKILL)  # with the program that limits its time
     self.process.wait()
 
 

@@ -48,6 +48,7 @@ static leat_status_t start_dispatcher(const leat_data_service_options_t* o,
                                       leat_data_server_t** out_server) {
   leat_dispatcher_options_t options = {.runtime = runtime,
                                        .work_dir = leat_string_view_from(o->work_dir),
+                                       .is_fault_tolerant = o->is_fault_tolerant != 0,
                                        .gc_check_ms = o->job_gc_check_interval_ms,
                                        .gc_timeout_ms = o->job_gc_timeout_ms,
                                        .client_timeout_ms = o->client_timeout_ms,
