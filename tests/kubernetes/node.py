@@ -71,6 +71,11 @@ COREDNS = '''cluster.local:53 {
 ''' % GATEWAY
 
 
+# What the kubelet sets for the whole machine.
+TUNABLES = ('vm/overcommit_memory', 'vm/panic_on_oom', 'kernel/panic', 'kernel/panic_on_oops',
+            'kernel/keys/root_maxkeys', 'kernel/keys/root_maxbytes')
+
+
 class Failure(Exception):
   """Kubernetes, or what runs on it, is not as it must be."""
 
@@ -118,6 +123,8 @@ class Node:
                        ('tokens', 'test,test,test,system:masters\n')):
       self._write(name, text)
     run(['openssl', 'genrsa', '-out', self._path('accounts.pem'), '2048'])
+    for name in TUNABLES:
+      self._hide(name)
     self._start_control()
     self._start_containers(archives)
     wait_for('the node', lambda: 'True' in self.kubectl(
@@ -148,6 +155,13 @@ class Node:
     os.makedirs(os.path.dirname(self._path(name)), exist_ok=True)
     with open(self._path(name), 'w', encoding='utf-8') as f:
       f.write(text.replace('{folder}', self._folder))
+
+  def _hide(self, tunable):
+    """Whoever sets this parameter of the kernel's writes to a file of ours from now on."""
+    path = os.path.join('/proc/sys', tunable)
+    with open(path, encoding='utf-8') as f:
+      self._write(tunable, f.read())
+    run(['mount', '--bind', self._path(tunable), path])
 
   def _start(self, name, *arguments):
     program = os.path.join(self._programs, name)
