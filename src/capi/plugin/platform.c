@@ -70,15 +70,16 @@ static leat_status_t check_platform(const SE_PlatformRegistrationParams* params)
   return leat_ok_status();
 }
 
-// The name of each function of SP_StreamExecutor that must be there.
+// The name of each function of SP_StreamExecutor that must be there. TensorFlow 2.21 also refuses a
+// plug-in without mem_zero, memset or memset32. Nothing here calls these, and plug-ins of before
+// TensorFlow asked for them, of which its own sample is one, run without.
 #define EXECUTOR_MEMBERS(X)                                                                       \
   X(allocate) X(deallocate) X(host_memory_allocate) X(host_memory_deallocate)                     \
   X(get_allocator_stats) X(device_memory_usage) X(create_stream) X(destroy_stream)                \
   X(create_stream_dependency) X(get_stream_status) X(create_event) X(destroy_event)               \
   X(get_event_status) X(record_event) X(wait_for_event) X(create_timer) X(destroy_timer)          \
   X(start_timer) X(stop_timer) X(memcpy_dtoh) X(memcpy_htod) X(sync_memcpy_dtoh)                  \
-  X(sync_memcpy_htod) X(block_host_for_event) X(synchronize_all_activity) X(mem_zero)             \
-  X(host_callback)
+  X(sync_memcpy_htod) X(block_host_for_event) X(synchronize_all_activity) X(host_callback)
 
 static leat_status_t check_executor(const SP_StreamExecutor* executor,
                                     const SP_Platform* platform) {
