@@ -95,7 +95,7 @@ static PyObject* load_library(PyObject* module, PyObject* path) {
   return bytes;
 }
 
-/* Also calls what a library has of TF_InitKernel, SE_InitPlugin, TF_InitGraph and TF_InitProfiler. */
+/* Calls what a library has of TF_InitKernel, SE_InitPlugin, TF_InitGraph and TF_InitProfiler. */
 static PyObject* load_pluggable_device_library(PyObject* module, PyObject* path) {
   (void)module;
   const char* text = PyUnicode_AsUTF8AndSize(path, NULL);

@@ -12,8 +12,8 @@
 
 static int copies, updates, allocations;
 
-// The functions that a plug-in gives own the tensors, and delete them, as those of plug-ins that run
-// in TensorFlow do.
+// The functions that a plug-in gives own the tensors, and delete them, as those of plug-ins for
+// TensorFlow do.
 static void delete_both(TF_Tensor* first, TF_Tensor* second) {
   TF_DeleteTensor(first);
   TF_DeleteTensor(second);

@@ -11,6 +11,7 @@
 // Without the platform's use_bfc_allocator nothing of the device's is kept, and the plug-in's
 // deallocate is called with work under way, as TensorFlow does. The plug-in is then asked for just
 // the bytes of the tensor: kernels of such plug-ins take a block's size for that of what is in it.
+#include "base/checked.h"
 #include "capi/plugin/plugin_device.h"
 
 #define CLASSES 400
