@@ -9,9 +9,11 @@
 //
 // The rest is for the test. The environment variable NPU_FAIL names a function that fails whenever
 // it is called: "allocate", "create_stream", "memcpy_htod", "memcpy_dtoh", "record_event", "copy"
-// (a copy that fails when it runs), "event" (an event that says that it failed) or "struct_size" (a
-// struct that says that it is empty). With NPU_SLOW kernels take long and copies do not. NPU_PLAIN
-// asks the library to keep no memory. npu_objects() tells what the library has not given back.
+// (a copy that fails when it runs), "event" (an event that says that it failed), "struct_size" (a
+// struct that says that it is empty) or "timer" (there is none, which is no failure). With NPU_SLOW
+// kernels take long and copies do not. NPU_PLAIN asks the library to keep no memory. npu_objects()
+// tells what the library has not given back, npu_bytes() how many bytes of the device it asked for
+// last.
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -34,7 +36,11 @@ static void report(bool succeeded, const char* function, TF_Status* status) {
 // Blocks of the device's memory and of the host's, streams, events and timers that the library has.
 static atomic_int objects;
 
+static atomic_uint_fast64_t last_bytes;
+
 __attribute__((visibility("default"))) int npu_objects(void) { return objects; }
+
+__attribute__((visibility("default"))) uint64_t npu_bytes(void) { return last_bytes; }
 
 // Notes that the library has |object| now, unless it is NULL.
 static void* counted(void* object) {
@@ -52,6 +58,7 @@ static void allocate(const SP_Device* device, uint64_t size, int64_t memory_spac
   mem->opaque =
       shall_fail("allocate") ? NULL : counted(accelerator_allocate(accelerator_of(device), size));
   mem->size = size;
+  last_bytes = size;
 }
 
 // Work that uses the block may be under way.
@@ -162,6 +169,7 @@ struct SP_Timer_st {
 static void note_time(stream_t* stream, void* data) { **(uint64_t**)data = now_ns(); }
 
 static void create_timer(const SP_Device* device, SP_Timer* timer, TF_Status* status) {
+  if (shall_fail("timer")) return;
   *timer = counted(calloc(1, sizeof **timer));
   report(*timer != NULL, "create_timer", status);
 }

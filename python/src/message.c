@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 
+#include "tensorflow/c/c_api_experimental.h"
+
 static PyObject* buffer_return(TF_Buffer* buffer, TF_Status* status) {
   if (!leat_py_status_end(status)) {
     TF_DeleteBuffer(buffer);
@@ -93,6 +95,18 @@ static PyObject* load_library(PyObject* module, PyObject* path) {
   return bytes;
 }
 
+/* Calls what a library has of TF_InitKernel, SE_InitPlugin, TF_InitGraph and TF_InitProfiler. */
+static PyObject* load_pluggable_device_library(PyObject* module, PyObject* path) {
+  (void)module;
+  const char* text = PyUnicode_AsUTF8AndSize(path, NULL);
+  if (!text) return NULL;
+  show_symbols();
+  TF_Status* status = TF_NewStatus();
+  if (status) TF_DeletePluggableDeviceLibraryHandle(TF_LoadPluggableDeviceLibrary(text, status));
+  if (!leat_py_status_end(status)) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyObject* load_file_system(PyObject* module, PyObject* path) {
   (void)module;
   const char* text = PyUnicode_AsUTF8AndSize(path, NULL);
@@ -117,5 +131,7 @@ PyMethodDef leat_py_message_functions[] = {
     {"reset", leat_py_session_reset, METH_VARARGS,
      "reset(target, containers, config): forgets variables and queues, closes the sessions."},
     {"load_library", load_library, METH_O, "load_library(path): a serialised OpList."},
+    {"load_pluggable_device_library", load_pluggable_device_library, METH_O,
+     "load_pluggable_device_library(path): devices, kernels, optimizers and profilers."},
     {"load_file_system", load_file_system, METH_O, "load_file_system(path): a plug-in's."},
     {0}};

@@ -161,3 +161,27 @@ TF_Code TF_GetCode(const TF_Status* s) {
 }
 
 const char* TF_Message(const TF_Status* s) { return leat_status_message(s->status); }
+
+// ---- Under the names of TensorFlow's support library -------------------------------------------
+
+TSL_Status* TSL_NewStatus(void) { return TF_NewStatus(); }
+
+void TSL_DeleteStatus(TSL_Status* s) { TF_DeleteStatus(s); }
+
+void TSL_SetStatus(TSL_Status* s, TSL_Code code, const char* msg) { TF_SetStatus(s, code, msg); }
+
+void TSL_SetPayload(TSL_Status* s, const char* key, const char* value) {
+  TF_SetPayload(s, key, value);
+}
+
+void TSL_ForEachPayload(const TSL_Status* s, TSL_PayloadVisitor visitor, void* capture) {
+  TF_ForEachPayload(s, visitor, capture);
+}
+
+void TSL_SetStatusFromIOError(TSL_Status* s, int error_code, const char* context) {
+  TF_SetStatusFromIOError(s, error_code, context);
+}
+
+TSL_Code TSL_GetCode(const TSL_Status* s) { return TF_GetCode(s); }
+
+const char* TSL_Message(const TSL_Status* s) { return TF_Message(s); }

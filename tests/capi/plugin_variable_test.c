@@ -12,14 +12,23 @@
 
 static int copies, updates, allocations;
 
+// The functions that a plug-in gives own the tensors, and delete them, as those of plug-ins for
+// TensorFlow do.
+static void delete_both(TF_Tensor* first, TF_Tensor* second) {
+  TF_DeleteTensor(first);
+  TF_DeleteTensor(second);
+}
+
 static void copy(TF_OpKernelContext* ctx, TF_Tensor* source, TF_Tensor* dest) {
   assert_int_equal(TF_TensorByteSize(source), TF_TensorByteSize(dest));
   memcpy(TF_TensorData(dest), TF_TensorData(source), TF_TensorByteSize(source));
+  delete_both(source, dest);
   ++copies;
 }
 
 static void subtract_or_add(TF_OpKernelContext* ctx, TF_Tensor* tensor, TF_Tensor* value, int op) {
   *(int32_t*)TF_TensorData(tensor) += (op ? -1 : 1) * *(int32_t*)TF_TensorData(value);
+  delete_both(tensor, value);
   ++updates;
 }
 
@@ -28,6 +37,7 @@ static void break_off(TF_OpKernelContext* ctx, TF_Tensor* tensor, TF_Tensor* val
   TF_SetStatus(s, TF_DATA_LOSS, "device is gone");
   TF_OpKernelContext_Failure(ctx, s);
   TF_DeleteStatus(s);
+  delete_both(tensor, value);
 }
 
 // Fails the run with what a function reported.
@@ -57,7 +67,7 @@ static void failing_kernel(void* kernel, TF_OpKernelContext* ctx) {
   TF_DeleteStatus(s);
 }
 
-// Doubles two variables in place, which may be the same one.
+// Doubles two variables in place, which may be the same one, or input 1 be none.
 static void locking_kernel(void* kernel, TF_OpKernelContext* ctx) {
   TF_Status* s = TF_NewStatus();
   const int inputs[] = {1, 0};
@@ -65,6 +75,7 @@ static void locking_kernel(void* kernel, TF_OpKernelContext* ctx) {
   TF_MaybeLockVariableInputMutexesInOrder(ctx, true, false, inputs, 2, copy, &holder, s);
   for (int i = 0; i < 2 && TF_GetCode(s) == TF_OK; ++i) {
     TF_Tensor* tensor = NULL;
+    if (TF_InputDatatype(ctx, i) != TF_RESOURCE) continue;
     TF_GetInputTensorFromVariable(ctx, i, true, false, false, copy, &tensor, s);
     if (tensor) *(int32_t*)TF_TensorData(tensor) *= 2;
     TF_DeleteTensor(tensor);
@@ -174,6 +185,8 @@ static void test_locking(void** state) {
   assert_int_equal(eager_int32(read_variable(b)), 20);
   eager_expect(eager_op(context, "PluginLocking", a, a), TF_OK);
   assert_int_equal(eager_int32(read_variable(a)), 48);
+  apply("PluginLocking", a, kit_int32(1), TF_OK);  // what is no variable is not locked
+  assert_int_equal(eager_int32(read_variable(a)), 96);
   TFE_DeleteTensorHandle(a);
   TFE_DeleteTensorHandle(b);
 }

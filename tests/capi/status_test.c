@@ -89,11 +89,37 @@ static void test_io_errors(void** state) {
   TF_DeleteStatus(s);
 }
 
+static void count_payload(const char* key, const char* value, void* capture) {
+  assert_string_equal(key, "key");
+  assert_string_equal(value, "value");
+  ++*(int*)capture;
+}
+
+// The functions of TensorFlow's support library work on the same object.
+static void test_support_library(void** state) {
+  int payloads = 0;
+  TSL_Status* s = TSL_NewStatus();
+  assert_int_equal(TSL_GetCode(s), TSL_OK);
+  TSL_SetStatus(s, TSL_NOT_FOUND, "no such thing");
+  TSL_SetPayload(s, "key", "value");
+  TF_Status* same = s;
+  assert_int_equal(TF_GetCode(same), TF_NOT_FOUND);
+  assert_string_equal(TF_Message(same), "no such thing");
+  TSL_ForEachPayload(s, count_payload, &payloads);
+  assert_int_equal(payloads, 1);
+  TF_SetStatus(same, TF_ABORTED, "given up");
+  assert_int_equal(TSL_GetCode(s), TSL_ABORTED);
+  assert_string_equal(TSL_Message(s), "given up");
+  TSL_SetStatusFromIOError(s, EACCES, "door");
+  assert_int_equal(TSL_GetCode(s), TSL_PERMISSION_DENIED);
+  TSL_DeleteStatus(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_starts_ok),  cmocka_unit_test(test_set_and_forget),
       cmocka_unit_test(test_every_code), cmocka_unit_test(test_payloads),
-      cmocka_unit_test(test_io_errors),
+      cmocka_unit_test(test_io_errors), cmocka_unit_test(test_support_library),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,11 @@ TF_CAPI_EXPORT void TF_OpKernelContext_ForwardRefInputToRefOutput(TF_OpKernelCon
 // --- Variables -------------------------------------------------------------------------------
 // An input names a variable by a resource handle or by a reference. The functions that a kernel
 // gives copy |source| into |dest|, which is of the same type and shape, or change a tensor in
-// place; they are called on the calling thread before the function returns, and fail the run by
-// TF_OpKernelContext_Failure. Without a function for copying, bytes are copied. Written is only
-// what nobody else reads: values that steps have read never change. TF_OUT_OF_RANGE for an index
-// that is none, TF_FAILED_PRECONDITION for a variable without a value, where one is needed.
+// place. They are called on the calling thread before the function returns, own the tensors that
+// they get and so delete them, and fail the run by TF_OpKernelContext_Failure. Without a function
+// for copying, bytes are copied. Written is only what nobody else reads: values that steps have
+// read never change. TF_OUT_OF_RANGE for an index that is none, TF_FAILED_PRECONDITION for a
+// variable without a value, where one is needed.
 
 // The variable at input |input_index| gets a copy of input |value_index|. A handle's first
 // assignment makes the variable. TF_INVALID_ARGUMENT for another type than the variable's and, with
@@ -73,8 +74,8 @@ TF_CAPI_EXPORT void TF_DestroyTemporaryVariable(TF_OpKernelContext* ctx, const i
                                                 TF_StringView* var_name, TF_Status* tf_status);
 
 // Locks the variables at |inputs| [len], if |do_lock| says so, in an order in which no two kernels
-// wait for each other. |*lockHolder| keeps them until it is released, on the same thread; NULL
-// after a failure, which releasing accepts.
+// wait for each other. Inputs that are no variables are passed over. |*lockHolder| keeps the locks
+// until it is released, on the same thread; NULL after a failure, which releasing accepts.
 typedef struct TF_VariableInputLockHolder TF_VariableInputLockHolder;
 TF_CAPI_EXPORT void TF_MaybeLockVariableInputMutexesInOrder(
     TF_OpKernelContext* ctx, bool do_lock, bool sparse, const int* const inputs, size_t len,

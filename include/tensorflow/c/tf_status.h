@@ -8,6 +8,7 @@
 #define TENSORFLOW_C_TF_STATUS_H_
 
 #include "tensorflow/c/c_api_macros.h"
+#include "xla/tsl/c/tsl_status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,49 +17,27 @@ extern "C" {
 // The outcome of one call. The caller makes it, passes it to as many calls as it likes, one at a
 // time, and reads it after each. One status belongs to one thread at a time; threads that run at
 // once take one each.
-typedef struct TSL_Status TSL_Status;
 typedef struct TSL_Status TF_Status;
 
-// Why a call failed. The numbers are gRPC's and those of error_codes.proto.
-typedef enum TSL_Code {
-  TF_OK = 0,
-  TF_CANCELLED = 1,            // somebody asked for it to stop
-  TF_UNKNOWN = 2,              // the cause carried no code of its own
-  TF_INVALID_ARGUMENT = 3,     // wrong whatever the state of the system
-  TF_DEADLINE_EXCEEDED = 4,    // the time given was over first
-  TF_NOT_FOUND = 5,            // no such file, device, node, op, tensor, ...
-  TF_ALREADY_EXISTS = 6,       // to be created, but there already
-  TF_PERMISSION_DENIED = 7,    // the caller may not
-  TF_RESOURCE_EXHAUSTED = 8,   // memory, disk or a limit is used up
-  TF_FAILED_PRECONDITION = 9,  // right call, wrong state: an uninitialised variable, say
-  TF_ABORTED = 10,             // gave way to something concurrent; trying again may work
-  TF_OUT_OF_RANGE = 11,        // past the end: how an input pipeline says that it is empty
-  TF_UNIMPLEMENTED = 12,       // known, but not available here
-  TF_INTERNAL = 13,            // the library broke its own promise
-  TF_UNAVAILABLE = 14,         // a peer cannot be reached now; trying again may work
-  TF_DATA_LOSS = 15,           // bytes are missing or damaged beyond repair
-  TF_UNAUTHENTICATED = 16,     // who the caller is could not be established
-} TSL_Code;
+// Why a call failed: the codes of TSL_Code, under the names that programs use.
 typedef TSL_Code TF_Code;
-
-// The same codes under the names of TensorFlow's support library.
-#define TSL_OK TF_OK
-#define TSL_CANCELLED TF_CANCELLED
-#define TSL_UNKNOWN TF_UNKNOWN
-#define TSL_INVALID_ARGUMENT TF_INVALID_ARGUMENT
-#define TSL_DEADLINE_EXCEEDED TF_DEADLINE_EXCEEDED
-#define TSL_NOT_FOUND TF_NOT_FOUND
-#define TSL_ALREADY_EXISTS TF_ALREADY_EXISTS
-#define TSL_PERMISSION_DENIED TF_PERMISSION_DENIED
-#define TSL_RESOURCE_EXHAUSTED TF_RESOURCE_EXHAUSTED
-#define TSL_FAILED_PRECONDITION TF_FAILED_PRECONDITION
-#define TSL_ABORTED TF_ABORTED
-#define TSL_OUT_OF_RANGE TF_OUT_OF_RANGE
-#define TSL_UNIMPLEMENTED TF_UNIMPLEMENTED
-#define TSL_INTERNAL TF_INTERNAL
-#define TSL_UNAVAILABLE TF_UNAVAILABLE
-#define TSL_DATA_LOSS TF_DATA_LOSS
-#define TSL_UNAUTHENTICATED TF_UNAUTHENTICATED
+#define TF_OK TSL_OK
+#define TF_CANCELLED TSL_CANCELLED
+#define TF_UNKNOWN TSL_UNKNOWN
+#define TF_INVALID_ARGUMENT TSL_INVALID_ARGUMENT
+#define TF_DEADLINE_EXCEEDED TSL_DEADLINE_EXCEEDED
+#define TF_NOT_FOUND TSL_NOT_FOUND
+#define TF_ALREADY_EXISTS TSL_ALREADY_EXISTS
+#define TF_PERMISSION_DENIED TSL_PERMISSION_DENIED
+#define TF_RESOURCE_EXHAUSTED TSL_RESOURCE_EXHAUSTED
+#define TF_FAILED_PRECONDITION TSL_FAILED_PRECONDITION
+#define TF_ABORTED TSL_ABORTED
+#define TF_OUT_OF_RANGE TSL_OUT_OF_RANGE
+#define TF_UNIMPLEMENTED TSL_UNIMPLEMENTED
+#define TF_INTERNAL TSL_INTERNAL
+#define TF_UNAVAILABLE TSL_UNAVAILABLE
+#define TF_DATA_LOSS TSL_DATA_LOSS
+#define TF_UNAUTHENTICATED TSL_UNAUTHENTICATED
 
 // A status that says TF_OK. Free with TF_DeleteStatus. NULL when memory runs out.
 TF_CAPI_EXPORT TF_Status* TF_NewStatus(void);
@@ -76,7 +55,6 @@ TF_CAPI_EXPORT void TF_SetStatus(TF_Status* s, TF_Code code, const char* msg);
 TF_CAPI_EXPORT void TF_SetPayload(TF_Status* s, const char* key, const char* value);
 
 // What TF_ForEachPayload calls. The strings live until the visitor returns.
-typedef void (*TSL_PayloadVisitor)(const char* key, const char* value, void* capture);
 #define TF_PayloadVisitor TSL_PayloadVisitor
 
 // Calls |visitor| once for every payload, in no promised order, on the calling thread; |capture| is

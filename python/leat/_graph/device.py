@@ -6,6 +6,16 @@ import functools
 from leat._export import export
 
 
+_short = {'CPU', 'GPU', 'SIM', 'TPU'}   # the types that "/TYPE:0" names without "device:"
+
+
+def add_types(types):
+  """Makes names of devices of plug-ins' `types` short ones too."""
+  _short.update(types)
+  _canonical.cache_clear()
+  merge.cache_clear()
+
+
 @export('DeviceSpec')
 class DeviceSpec:
   """Parts of a device's name: job, replica, task, type and index; each may be None."""
@@ -36,7 +46,7 @@ class DeviceSpec:
           self.replica = int(part[1])
         elif key == 'task' and count == 2:
           self.task = int(part[1])
-        elif count in (1, 2) and key.upper() in ('CPU', 'GPU', 'SIM', 'TPU'):
+        elif count in (1, 2) and key.upper() in _short:
           self._device(spec, key.upper(), part[1] if count == 2 else '*')
         elif key == 'device' and count in (2, 3):
           self._device(spec, part[1], part[2] if count == 3 else '*')

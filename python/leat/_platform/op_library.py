@@ -19,9 +19,9 @@ def _snake(name):
   return re.sub(r'(?<!^)[A-Z](?=[a-z])|(?<=[a-z])[A-Z]', lambda m: '_' + m.group(0), name).lower()
 
 
-def _load(path):
+def _load(path, load=_leat.load_library):
   try:
-    return _leat.load_library(os.fspath(path))
+    return load(os.fspath(path))
   except _leat.StatusError as error:
     raise errors.of_status(error) from None
 
@@ -47,18 +47,37 @@ def load_op_library(library_filename):
   return _loaded[path]
 
 
+def _libraries(location, what):
+  """The file |location|, or the libraries in that folder; NotFoundError where there is neither."""
+  if not os.path.exists(location):
+    raise errors.NotFoundError(None, None, 'The file or folder to load %s from does not exist: %s' %
+                               (what, location))
+  if not os.path.isdir(location):
+    return [location]
+  return [os.path.join(location, name) for name in sorted(os.listdir(location))
+          if name.endswith('.so')]
+
+
 @export('load_library')
 def load_library(library_location):
   """Loads a library, or all those (.so) in a folder. NotFoundError where there is none."""
-  if not os.path.exists(library_location):
-    raise errors.NotFoundError(None, None, 'The file or folder to load kernel libraries from does '
-                               'not exist: %s' % library_location)
-  if os.path.isdir(library_location):
-    for name in sorted(os.listdir(library_location)):
-      if name.endswith('.so'):
-        _load(os.path.join(library_location, name))
-  else:
-    _load(library_location)
+  for path in _libraries(library_location, 'kernel libraries'):
+    _load(path)
+
+
+@export('load_pluggable_device_library')
+def load_pluggable_device_library(library_location):
+  """Loads a library, or all those (.so) in a folder, that brings devices, kernels for them, graph
+  optimizers or profilers, written against TensorFlow's C API (tensorflow/c/experimental/
+  stream_executor/, grappler/, pluggable_profiler/). Sessions that are made from then on have these
+  devices, which are named "/TYPE:0". NotFoundError where there is no such file or folder."""
+  from leat._graph import device, graph
+  from leat._session import session
+  for path in _libraries(library_location, 'pluggable device libraries'):
+    _load(path, _leat.load_pluggable_device_library)
+  # From now on "/NPU:0" is a name like "/CPU:0". A session says which types there are.
+  with session.Session(graph=graph.Graph()) as opened:
+    device.add_types(d.device_type for d in opened.list_devices())
 
 
 @export('load_file_system_library', 'experimental.register_filesystem_plugin')

@@ -73,7 +73,8 @@ static leat_status_t compute(leat_kernel_context_t* context) {
 }
 
 // Runs a kernel that enqueues its work on a plug-in's device. A step that collects statistics waits
-// for the work, so that the device's timer tells how long it took.
+// for the work, so that the device's timer tells how long it took; where the plug-in has none the
+// host's clock does.
 static leat_status_t compute_enqueues(leat_kernel_context_t* context) {
   leat_device_t* device = context->kernel->device;
   leat_step_listener_t* listener = context->services->listener;
@@ -87,9 +88,8 @@ static leat_status_t compute_enqueues(leat_kernel_context_t* context) {
   if (measures) {
     status = leat_status_join(status,
                               leat_plugin_device_stop_timer(device, timer, &duration_ns));
-  } else {
-    duration_ns = leat_clock_now_ns() - start_ns;
   }
+  if (!timer) duration_ns = leat_clock_now_ns() - start_ns;
   LEAT_RETURN_IF_ERROR(status);
   if (listener) {
     listener->ended(listener, context->kernel, context->outputs, duration_ns, leat_ok_status());

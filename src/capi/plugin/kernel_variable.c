@@ -3,8 +3,9 @@
 // writes into a variable it writes into bytes that nobody else reads: before it gets them they are
 // copied if they are shared, so that a value which a step has read never changes. The plugin gives
 // the functions that copy, update or allocate on its device; they are called on this thread, and
-// what they report by TF_OpKernelContext_Failure fails the run. Sums and zeros of variants, which
-// the same header has, stand at the end.
+// what they report by TF_OpKernelContext_Failure fails the run. Those that copy or update own the
+// handles that they are given, as in TensorFlow: they delete them, and nobody here may. Sums and
+// zeros of variants, which the same header has, stand at the end.
 #include "capi/plugin/plugin_device.h"
 #include "kernel/resource.h"
 #include "kernel/tensor_sum.h"
@@ -80,6 +81,15 @@ static leat_status_t wrap_shared(const leat_tensor_t* tensor, TF_Tensor** out_ha
   return leat_capi_tensor_wrap(&shared, out_handle);
 }
 
+// Makes two handles for a function of the plugin, which then owns both; neither on failure.
+static leat_status_t wrap_both(const leat_tensor_t* first, TF_Tensor** out_first,
+                               const leat_tensor_t* second, TF_Tensor** out_second) {
+  LEAT_RETURN_IF_ERROR(wrap_shared(first, out_first));
+  leat_status_t status = wrap_shared(second, out_second);
+  if (status) TF_DeleteTensor(*out_first);
+  return status;
+}
+
 // The failure that a function of the plugin has reported, if any.
 static leat_status_t failure_of(const TF_OpKernelContext* ctx) {
   return leat_status_clone(ctx->failure);
@@ -100,14 +110,11 @@ static leat_status_t copy_by(TF_OpKernelContext* ctx, copy_fn_t copy, const leat
     return copied;
   }
   TF_Tensor *source = NULL, *target = NULL;
-  leat_status_t status = wrap_shared(value, &source);
-  if (!status) status = wrap_shared(out_copy, &target);
+  leat_status_t status = wrap_both(value, &source, out_copy, &target);
   if (!status) {
     copy(ctx, source, target);
     status = failure_of(ctx);
   }
-  TF_DeleteTensor(source);
-  TF_DeleteTensor(target);
   if (status) leat_tensor_release(out_copy);
   return status;
 }
@@ -180,15 +187,9 @@ static leat_status_t update(TF_OpKernelContext* ctx, leat_cell_t* cell, const le
   TF_Tensor *own = NULL, *operand = NULL;
   LEAT_RETURN_IF_ERROR(check_shape(&cell->tensor.shape, &value->shape));
   LEAT_RETURN_IF_ERROR(make_exclusive(ctx, copy, cell));
-  leat_status_t status = wrap_shared(&cell->tensor, &own);
-  if (!status) status = wrap_shared(value, &operand);
-  if (!status) {
-    update_by(ctx, own, operand, op);
-    status = failure_of(ctx);
-  }
-  TF_DeleteTensor(own);
-  TF_DeleteTensor(operand);
-  return status;
+  LEAT_RETURN_IF_ERROR(wrap_both(&cell->tensor, &own, value, &operand));
+  update_by(ctx, own, operand, op);
+  return failure_of(ctx);
 }
 
 static leat_status_t update_variable(TF_OpKernelContext* ctx, int input_index, int value_index,
@@ -246,9 +247,16 @@ static void insert_ordered(TF_VariableInputLockHolder* holder, leat_cell_t* cell
 
 static leat_status_t find_cells(const TF_OpKernelContext* ctx, const int* inputs, size_t count,
                                 TF_VariableInputLockHolder* holder) {
+  const leat_kernel_t* kernel = ctx->context->kernel;
   for (size_t i = 0; i < count; ++i) {
     leat_cell_t* cell = NULL;
-    LEAT_RETURN_IF_ERROR(leat_plugin_find_variable(ctx, inputs[i], &cell));
+    const int input = inputs[i];
+    if (input >= 0 && input < kernel->input_count &&
+        kernel->input_types[input] != LEAT_DTYPE_RESOURCE &&
+        !leat_dtype_is_ref(kernel->input_types[input])) {
+      continue;  // plug-ins may name all inputs; what is no variable has no lock
+    }
+    LEAT_RETURN_IF_ERROR(leat_plugin_find_variable(ctx, input, &cell));
     insert_ordered(holder, cell);
   }
   return leat_ok_status();

@@ -65,19 +65,19 @@ static leat_status_t check_platform(const SE_PlatformRegistrationParams* params)
   CHECK(fns, SP_PlatformFns, destroy_device_fns);
   CHECK(fns, SP_PlatformFns, create_stream_executor);
   CHECK(fns, SP_PlatformFns, destroy_stream_executor);
-  CHECK(fns, SP_PlatformFns, create_timer_fns);
-  CHECK(fns, SP_PlatformFns, destroy_timer_fns);
   return leat_ok_status();
 }
 
-// The name of each function of SP_StreamExecutor that must be there.
+// The name of each function of SP_StreamExecutor that must be there. TensorFlow 2.21 also refuses a
+// plug-in without mem_zero, memset or memset32. Nothing here calls these, and plug-ins of before
+// TensorFlow asked for them, of which its own sample is one, run without. Timers need not be there
+// in TensorFlow either.
 #define EXECUTOR_MEMBERS(X)                                                                       \
   X(allocate) X(deallocate) X(host_memory_allocate) X(host_memory_deallocate)                     \
   X(get_allocator_stats) X(device_memory_usage) X(create_stream) X(destroy_stream)                \
   X(create_stream_dependency) X(get_stream_status) X(create_event) X(destroy_event)               \
-  X(get_event_status) X(record_event) X(wait_for_event) X(create_timer) X(destroy_timer)          \
-  X(start_timer) X(stop_timer) X(memcpy_dtoh) X(memcpy_htod) X(sync_memcpy_dtoh)                  \
-  X(sync_memcpy_htod) X(block_host_for_event) X(synchronize_all_activity) X(mem_zero)             \
+  X(get_event_status) X(record_event) X(wait_for_event) X(memcpy_dtoh) X(memcpy_htod)             \
+  X(sync_memcpy_dtoh) X(sync_memcpy_htod) X(block_host_for_event) X(synchronize_all_activity)     \
   X(host_callback)
 
 static leat_status_t check_executor(const SP_StreamExecutor* executor,
@@ -121,6 +121,7 @@ static leat_status_t ask_for_functions(leat_platform_t* p) {
   p->fns.create_stream_executor(&p->platform, &executors, &status);
   LEAT_RETURN_IF_ERROR(leat_capi_status_take(&status));
   LEAT_RETURN_IF_ERROR(check_executor(&p->executor, &p->platform));
+  if (!p->fns.create_timer_fns) return leat_ok_status();
   p->fns.create_timer_fns(&p->platform, &p->timer_fns, &status);
   LEAT_RETURN_IF_ERROR(leat_capi_status_take(&status));
   CHECK_SIZE(&p->timer_fns, SP_TimerFns, nanoseconds, SP_TIMER_FNS_STRUCT_SIZE);

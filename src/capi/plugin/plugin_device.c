@@ -398,12 +398,20 @@ leat_status_t leat_plugin_device_copy(leat_device_t* device, const leat_tensor_t
   return leat_capi_status_take(&status);
 }
 
+static bool has_timers(const plugin_device_t* d) {
+  const SP_StreamExecutor* executor = d->executor;
+  return executor->create_timer && executor->start_timer && executor->stop_timer &&
+         executor->destroy_timer && leat_plugin_memory_platform(d->memory)->timer_fns.nanoseconds;
+}
+
 leat_status_t leat_plugin_device_start_timer(leat_device_t* device, SP_Timer* out_timer) {
   plugin_device_t* d = (plugin_device_t*)device;
   TF_Status status = {0};
   *out_timer = NULL;
+  if (!has_timers(d)) return leat_ok_status();
   d->executor->create_timer(d->sp, out_timer, &status);
   LEAT_RETURN_IF_ERROR(leat_capi_status_take(&status));
+  if (!*out_timer) return leat_ok_status();
   d->executor->start_timer(d->sp, d->kernels, *out_timer, &status);
   leat_status_t result = leat_capi_status_take(&status);
   if (!result) return result;
@@ -437,6 +445,7 @@ leat_status_t leat_plugin_device_stop_timer(leat_device_t* device, SP_Timer time
   plugin_device_t* d = (plugin_device_t*)device;
   const leat_platform_t* platform = leat_plugin_memory_platform(d->memory);
   TF_Status status = {0};
+  if (!timer) return wait_for_kernels(d);
   d->executor->stop_timer(d->sp, d->kernels, timer, &status);
   leat_status_t result = leat_capi_status_take(&status);
   if (!result) result = wait_for_kernels(d);

@@ -80,7 +80,8 @@ SP_Stream leat_plugin_device_stream(const leat_device_t* device);
 LEAT_MUST_USE leat_status_t leat_plugin_device_copy(leat_device_t* device,
                                                     const leat_tensor_t* from, leat_tensor_t* to);
 // Measures what is enqueued on the stream for kernels between the two calls. The second waits for
-// it and ends |timer|.
+// it and ends |timer|. A plug-in without timers leaves |*out_timer| NULL, and |*out_ns| then stays
+// as it was.
 LEAT_MUST_USE leat_status_t leat_plugin_device_start_timer(leat_device_t* device,
                                                            SP_Timer* out_timer);
 LEAT_MUST_USE leat_status_t leat_plugin_device_stop_timer(leat_device_t* device, SP_Timer timer,

@@ -9,7 +9,9 @@
 // once, since whatever the next owner enqueues runs behind that work: kernels have one stream, and
 // copies wait for it. Blocks only go back to the plug-in when the device has ended all work.
 // Without the platform's use_bfc_allocator nothing of the device's is kept, and the plug-in's
-// deallocate is called with work under way, as TensorFlow does.
+// deallocate is called with work under way, as TensorFlow does. The plug-in is then asked for just
+// the bytes of the tensor: kernels of such plug-ins take a block's size for that of what is in it.
+#include "base/checked.h"
 #include "capi/plugin/plugin_device.h"
 
 #define CLASSES 400
@@ -21,6 +23,7 @@ typedef struct block_s {
   leat_plugin_memory_t* memory;  // retained while the block is in use
   kind_t kind;
   int size_class;
+  uint64_t taken_bytes;      // of the plug-in
   SP_DeviceMemoryBase base;  // |opaque| alone counts for the host's
   struct block_s* next;      // while it is kept
 } block_t;
@@ -59,10 +62,16 @@ static int class_of(size_t bytes) {
   return size_class;
 }
 
+// Whether blocks that come back are kept for the next tensors.
+static bool keeps_blocks(const leat_plugin_memory_t* m, kind_t kind) {
+  return kind == OF_HOST || m->platform->platform.use_bfc_allocator;
+}
+
 // ---- The plug-in --------------------------------------------------------------------------------
 
-static void ask_plugin(const leat_plugin_memory_t* m, block_t* block, uint64_t bytes) {
+static void ask_plugin(const leat_plugin_memory_t* m, block_t* block) {
   const SP_StreamExecutor* executor = &m->platform->executor;
+  const uint64_t bytes = block->taken_bytes;
   block->base = (SP_DeviceMemoryBase){.struct_size = SP_DEVICE_MEMORY_BASE_STRUCT_SIZE};
   if (block->kind == OF_DEVICE) {
     executor->allocate(&m->hardware->device, bytes, 0, &block->base);
@@ -91,7 +100,7 @@ static void trim(leat_plugin_memory_t* m) {
     for (int i = 0; i < CLASSES; ++i) {
       for (block_t* b; (b = m->kept[kind][i]) != NULL;) {
         m->kept[kind][i] = b->next;
-        m->taken_bytes[kind] -= (int64_t)class_bytes(i);
+        m->taken_bytes[kind] -= (int64_t)b->taken_bytes;
         give_to_plugin(m, b);
       }
     }
@@ -105,11 +114,11 @@ static void destroy_block(leat_buffer_t* buffer) {
   block_t* block = (block_t*)buffer;
   leat_plugin_memory_t* m = block->memory;
   leat_mutex_lock(&m->mutex);
-  if (m->platform->platform.use_bfc_allocator || block->kind == OF_HOST) {
+  if (keeps_blocks(m, block->kind)) {
     block->next = m->kept[block->kind][block->size_class];
     m->kept[block->kind][block->size_class] = block;
   } else {
-    m->taken_bytes[block->kind] -= (int64_t)class_bytes(block->size_class);
+    m->taken_bytes[block->kind] -= (int64_t)block->taken_bytes;
     give_to_plugin(m, block);
   }
   leat_mutex_unlock(&m->mutex);
@@ -128,8 +137,10 @@ static block_t* take_kept(leat_plugin_memory_t* m, kind_t kind, int size_class) 
 
 // Asks the plug-in for a new block, unless the device would have more than it may. NULL where there
 // is none.
-static block_t* make_block(leat_plugin_memory_t* m, kind_t kind, int size_class) {
-  const int64_t bytes = (int64_t)class_bytes(size_class);
+static block_t* make_block(leat_plugin_memory_t* m, kind_t kind, int size_class,
+                           size_t size_bytes) {
+  const uint64_t asked = keeps_blocks(m, kind) ? class_bytes(size_class) : LEAT_MAX(size_bytes, 1);
+  const int64_t bytes = (int64_t)asked;
   block_t* block = leat_capi_allocate(sizeof *block);
   if (!block) return NULL;
   leat_mutex_lock(&m->mutex);
@@ -139,7 +150,8 @@ static block_t* make_block(leat_plugin_memory_t* m, kind_t kind, int size_class)
   leat_mutex_unlock(&m->mutex);
   block->kind = kind;
   block->size_class = size_class;
-  if (fits) ask_plugin(m, block, (uint64_t)bytes);
+  block->taken_bytes = asked;
+  if (fits) ask_plugin(m, block);
   if (block->base.opaque) return block;
   leat_mutex_lock(&m->mutex);
   if (fits) m->taken_bytes[kind] -= bytes;
@@ -157,10 +169,10 @@ static leat_status_t allocate(leat_buffer_source_t* self, size_t size_bytes,
   *out_buffer = NULL;
   if (size_class < CLASSES) {
     block = take_kept(m, source->kind, size_class);
-    if (!block) block = make_block(m, source->kind, size_class);
+    if (!block) block = make_block(m, source->kind, size_class, size_bytes);
     if (!block) {
       trim(m);
-      block = make_block(m, source->kind, size_class);
+      block = make_block(m, source->kind, size_class, size_bytes);
     }
   }
   if (!block) {
