@@ -25,6 +25,8 @@
 #include "formats/wire/encode.h"
 
 #define MAX_CONSUMERS (1 << 20)  // a worker keeps an element for each
+// The last round that a consumer may tell: a pending task moves somewhat beyond it, and must stay
+// among those that dispatcher_update.c takes.
 #define MOST_ROUNDS (INT64_MAX / 4)
 
 enum {

@@ -6,7 +6,7 @@
 // answered, as with TensorFlow's dispatcher.
 //
 // The program is its own dispatcher: `dispatcher_kill_test dispatcher WORK_DIR PORT N WHERE` serves
-// until its input ends, and dies at the N-th write (0: at none). tests/oracle uses it likewise.
+// until its input ends, and dies at the N-th write (0: at none).
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
