@@ -2,6 +2,7 @@
 scripts need."""
 import ctypes
 import os
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -74,7 +75,8 @@ class Error(Exception):
 
 
 class Library:
-  """Functions of the C API as attributes; a status argument is appended and checked by check()."""
+  """Functions of the C API as attributes; a status argument is appended and checked by check().
+  Each thread has a status of its own, since one belongs to one call at a time."""
 
   def __init__(self, path=None):
     self.handle = ctypes.CDLL(path or os.environ['LEAT_LIBRARY'])
@@ -84,7 +86,13 @@ class Library:
         continue  # a caller of it will say so
       function.restype, function.argtypes = result, arguments
       setattr(self, name, function)
-    self.status = self.TF_NewStatus()
+    self._of_thread = threading.local()
+
+  @property
+  def status(self):
+    if not hasattr(self._of_thread, 'status'):
+      self._of_thread.status = self.TF_NewStatus()
+    return self._of_thread.status
 
   def check(self):
     if self.TF_GetCode(self.status):
