@@ -256,6 +256,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   modules/ucx/module.c: host_mutex, ucx_host
 //     what the module may use of the library
 //     the first end | mutex; read after it was set | process
+//   modules/ucx/module.c: left_ends
+//     what UCX may yet read of ends that it could not close
+//     such an end is closed | host_mutex | process
 //   formats/checkpoint/bundle_publish.c: locks
 //     excludes saves of checkpoints under one prefix, by a hash of it
 //     at start | themselves | process

@@ -28,6 +28,7 @@ struct ucx_event_s {
 #define UCX_EVENT_OWNER(event, type, field) ((type*)((char*)(event) - offsetof(type, field)))
 
 typedef struct ucx_receipt_s ucx_receipt_t;
+typedef struct ucx_dispatch_s ucx_dispatch_t;
 
 struct leat_plane_end_s {
   leat_plane_owner_t owner;
@@ -43,12 +44,14 @@ struct leat_plane_end_s {
   ucx_event_t** last_event;
   leat_plane_link_t* links;   // that are not closed, or whose close is under way
   ucx_receipt_t* receipts;    // whose bodies are under way
+  ucx_dispatch_t* dispatches; // of which UCP may yet read
   bool leader_sleeps;         // in poll
   bool has_sentry, sentry_sleeps;
   bool is_closing;            // no link is opened any more
   bool is_closed;             // the threads are to end
   int threads;
   leat_condition_t sentry_wakes, changed;  // a link or a thread has gone
+  leat_plane_end_t* next_left;  // in the list of those whose worker stays
 };
 
 // The leader may need the mutex for long; it lets those have it who say that they wait.
@@ -70,6 +73,9 @@ void ucx_engine_wake(leat_plane_end_t* end);
 
 // Ends the messages whose bodies will not come, once the worker is gone.
 void ucx_receipts_end(leat_plane_end_t* end);
+// Frees the messages whose end UCP has not told, which it does not always do where an endpoint has
+// failed, once the worker is gone.
+void ucx_dispatches_end(leat_plane_end_t* end);
 // Has |end| take messages. false where UCX cannot.
 bool ucx_receipts_begin(leat_plane_end_t* end);
 // Begins to close all links. The mutex is held.

@@ -25,12 +25,14 @@ struct leat_plane_link_s {
   char reason[REASON_BYTES];
 };
 
-typedef struct ucx_dispatch_s {
+struct ucx_dispatch_s {
+  ucx_dispatch_t* next;
+  ucx_dispatch_t* previous;
   ucx_event_t sent;
   leat_plane_end_t* end;
   leat_rpc_piece_t body;
   char header[];
-} ucx_dispatch_t;
+};
 
 struct ucx_receipt_s {
   ucx_receipt_t* next;
@@ -195,10 +197,30 @@ static void tell_sent(ucx_event_t* event) {
   ucx_host->free(dispatch);
 }
 
+// The mutex is held.
+static void add_dispatch(ucx_dispatch_t* dispatch) {
+  leat_plane_end_t* end = dispatch->end;
+  dispatch->previous = NULL;
+  dispatch->next = end->dispatches;
+  if (dispatch->next) dispatch->next->previous = dispatch;
+  end->dispatches = dispatch;
+}
+
+static void end_dispatch(ucx_dispatch_t* dispatch) {
+  leat_plane_end_t* end = dispatch->end;
+  if (dispatch->next) dispatch->next->previous = dispatch->previous;
+  if (dispatch->previous) {
+    dispatch->previous->next = dispatch->next;
+  } else {
+    end->dispatches = dispatch->next;
+  }
+  ucx_engine_add(end, &dispatch->sent, tell_sent);
+}
+
 // UCP's: nothing reads the body any more. That it could not be sent, the endpoint's error tells.
-static void end_dispatch(void* request, ucs_status_t status, void* data) {
-  ucx_dispatch_t* dispatch = data;
-  ucx_engine_add(dispatch->end, &dispatch->sent, tell_sent);
+// The mutex is held.
+static void dispatched(void* request, ucs_status_t status, void* data) {
+  end_dispatch(data);
   ucp_request_free(request);
 }
 
@@ -213,18 +235,25 @@ void ucx_send(leat_plane_link_t* link, leat_string_view_t header, leat_rpc_piece
     memcpy(dispatch->header, header.data, header.size);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = end_dispatch,
+        .cb.send = dispatched,
         .user_data = dispatch};
     request = ucp_am_send_nbx(link->endpoint, MESSAGE_ID, dispatch->header, header.size, body.data,
                               body.size, &param);
   }
   const bool is_under_way = UCS_PTR_IS_PTR(request);
   if (UCS_PTR_IS_ERR(request)) break_link(link, ucs_status_string(UCS_PTR_STATUS(request)));
-  if (is_under_way) ucx_engine_wake(end);
+  if (is_under_way) {
+    add_dispatch(dispatch);
+    ucx_engine_wake(end);
+  }
   ucx_unlock(end);
   if (is_under_way) return;
   release_body(body);
   ucx_host->free(dispatch);
+}
+
+void ucx_dispatches_end(leat_plane_end_t* end) {
+  while (end->dispatches) end_dispatch(end->dispatches);
 }
 
 // ---- Messages that come in ----------------------------------------------------------------------

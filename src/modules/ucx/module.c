@@ -75,18 +75,40 @@ static bool flush(ucp_worker_h worker) {
   return is_done;
 }
 
-// The threads have ended. A worker that cannot be destroyed, or has endpoints that cannot be closed
-// (flush_endpoint in link.c), stays until the process ends.
+// Ends whose worker stays until the process ends, with what UCP may yet read. Guarded by
+// |host_mutex|.
+static leat_plane_end_t* left_ends;
+
+static void leave_end(leat_plane_end_t* end) {
+  leat_mutex_lock(&host_mutex);
+  end->next_left = left_ends;
+  left_ends = end;
+  leat_mutex_unlock(&host_mutex);
+}
+
+static void tell_events(leat_plane_end_t* end) {
+  for (ucx_event_t* event; (event = end->first_event) != NULL;) {
+    end->first_event = event->next;
+    if (!end->first_event) end->last_event = &end->first_event;
+    event->tell(event);
+  }
+}
+
+// The threads have ended. A worker that cannot be flushed, or has endpoints that cannot be closed
+// (flush_endpoint in link.c), cannot be destroyed, and is left.
 static void free_end(leat_plane_end_t* end) {
+  const bool is_left = end->worker && (end->links || !flush(end->worker));
   if (end->address) ucp_worker_release_address(end->worker, end->address);
-  if (!end->worker || (!end->links && flush(end->worker))) {
+  if (!is_left) {
     if (end->worker) ucp_worker_destroy(end->worker);
     if (end->context) ucp_cleanup(end->context);
+    ucx_dispatches_end(end);
   }
   ucx_receipts_end(end);
-  for (ucx_event_t *event = end->first_event, *next; event; event = next) {
-    next = event->next;
-    event->tell(event);
+  tell_events(end);
+  if (is_left) {
+    leave_end(end);
+    return;
   }
   ucx_host->condition_deinitialize(&end->sentry_wakes);
   ucx_host->condition_deinitialize(&end->changed);
