@@ -15,7 +15,8 @@ import time
 
 import tensorflow.compat.v1 as tf
 
-sys.path.insert(0, os.path.join(os.environ['LEAT_SOURCE_DIR'], 'python', 'tests'))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'python', 'tests'))
 from free_ports import free_ports  # noqa: E402
 
 LEAT = os.path.join(os.environ['LEAT_BUILD_DIR'], 'bin', 'leat')
