@@ -25,9 +25,8 @@
 #include "formats/wire/encode.h"
 
 #define MAX_CONSUMERS (1 << 20)  // a worker keeps an element for each
-// The last round that a consumer may tell: a pending task moves somewhat beyond it, and must stay
-// among those that dispatcher_update.c takes.
-#define MOST_ROUNDS (INT64_MAX / 4)
+// The last round that a consumer may tell: a pending task moves somewhat beyond it.
+#define MOST_TOLD_ROUNDS (LEAT_DATA_MOST_ROUNDS / 2)
 
 enum {
   FIRST_DATASET_ID = 1000,
@@ -513,7 +512,7 @@ void leat_data_client_judge_rounds(leat_data_client_t* client,
   leat_data_iteration_t* iteration = client->iteration;
   const leat_data_pending_task_t* pending = iteration->pending;
   // Nobody reads so many elements; what is beyond would overflow.
-  const int64_t round = request->current_round < MOST_ROUNDS ? request->current_round : 0;
+  const int64_t round = request->current_round < MOST_TOLD_ROUNDS ? request->current_round : 0;
   *out_round = -1;
   *out_stops = false;
   if (request->optional_current_round_case && round > iteration->round) iteration->round = round;

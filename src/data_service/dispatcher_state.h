@@ -18,6 +18,9 @@
 #include "base/map.h"
 #include "formats/generated/data_service.h"
 
+// The last round in which a task of a coordinated read may begin: nobody reads so many elements.
+#define LEAT_DATA_MOST_ROUNDS (INT64_MAX / 2)
+
 // Whether the elements of a dataset go over the wire as they are, though they were registered as
 // compressed: the first client that asks decides for all.
 typedef enum leat_data_compression_e {

@@ -17,8 +17,6 @@
 #include "base/clock.h"
 #include "data_service/dataset_sources.h"
 
-#define MOST_ROUNDS (INT64_MAX / 2)  // nobody reads so many elements
-
 enum { NUM_CONSUMERS_FIELD = 4, JOB_NAME_FIELD = 3 };  // of GetOrCreateJobRequest
 
 static leat_status_t bad_number(const char* change, const char* field, int64_t number,
@@ -211,7 +209,7 @@ static leat_status_t create_pending_task(leat_dispatcher_state_t* state,
     return bad_number(kChange, "iteration_id", update->iteration_id,
                       "that of a coordinated read");
   }
-  if (update->starting_round < 0 || update->starting_round > MOST_ROUNDS) {
+  if (update->starting_round < 0 || update->starting_round > LEAT_DATA_MOST_ROUNDS) {
     return bad_number(kChange, "starting_round", update->starting_round, "from 0 on");
   }
   return leat_dispatcher_add_pending_task(state, iteration, worker, update->starting_round);
@@ -305,7 +303,7 @@ static leat_status_t tell_rounds(leat_dispatcher_state_t* state,
                       "that of a consumer whose iteration has a pending task");
   }
   const int64_t round = update->task_rejected ? update->task_rejected->new_target_round : -1;
-  if (update->task_rejected && (round < 0 || round > MOST_ROUNDS)) {
+  if (update->task_rejected && (round < 0 || round > LEAT_DATA_MOST_ROUNDS)) {
     return bad_number(kChange, "new_target_round", round, "from 0 on");
   }
   leat_data_client_apply_rounds(client, round, update->task_accepted);
