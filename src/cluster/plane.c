@@ -419,7 +419,6 @@ void leat_plane_stop(leat_plane_t* plane) {
   leat_mutex_unlock(&plane->mutex);
   if (!stops) return;
   for (leat_plane_way_t* way; (way = find_any_way(plane));) {
-    // Over shared memory the other end learns of it by this alone.
     leat_plane_greet(way, LEAT_PLANE_GOODBYE);
     leat_plane_lose(plane, way->number, LEAT_CANCELLED, "the server stops");
     leat_plane_way_release(way);

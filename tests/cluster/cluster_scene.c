@@ -85,7 +85,8 @@ static char* print_config(const cluster_scene_t* cluster) {
   return digits;
 }
 
-// Starts `leat server` for the ps. Whoever calls it waits until it is up.
+// Starts `leat server` for the ps, which dies with this process, at the latest: one that a failed
+// test left would hold CTest's pipe. Whoever calls it waits until it is up.
 static void start_process(cluster_scene_t* cluster) {
   char program[512], spec[128], heartbeat[32];
   char* config = print_config(cluster);
@@ -95,16 +96,16 @@ static void start_process(cluster_scene_t* cluster) {
   snprintf(heartbeat, sizeof heartbeat, "%d",
            cluster->options.heartbeat_timeout_ms ? cluster->options.heartbeat_timeout_ms / 2
                                                  : 5000);
-  char* const arguments[] = {program, "server", "--cluster", spec,        "--job",   "ps",
-                             "--task", "0",     "--heartbeat", heartbeat, "--json",
-                             "--protocol", (char*)protocol_of(cluster, CLUSTER_PS),
-                             "--config", config, NULL};
+  char* const arguments[] = {"setpriv", "--pdeathsig", "KILL", program, "server",
+                             "--cluster", spec, "--job", "ps", "--task", "0", "--heartbeat",
+                             heartbeat, "--json", "--protocol",
+                             (char*)protocol_of(cluster, CLUSTER_PS), "--config", config, NULL};
   posix_spawn_file_actions_t actions;
   assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
   assert_int_equal(
       posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0), 0);
   assert_int_equal(
-      posix_spawn(&cluster->process, program, &actions, NULL, arguments, environ), 0);
+      posix_spawnp(&cluster->process, arguments[0], &actions, NULL, arguments, environ), 0);
   posix_spawn_file_actions_destroy(&actions);
   free(config);
 }

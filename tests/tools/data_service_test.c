@@ -16,9 +16,9 @@ static void misuse_is_told(void** state) {
 }
 
 #define SERVE "%s/bin/leat data-service --dispatcher --work-dir work --fault-tolerant"
-// Kills the dispatcher once it serves.
+// Kills the dispatcher once it serves, which the file `line` tells.
 #define KILL_LATER                                                                            \
-  " >line & i=0; while ! grep -q serving line && [ $i -lt 1200 ]; do sleep 0.05; "             \
+  " >>line & i=0; while ! grep -q serving line && [ $i -lt 1200 ]; do sleep 0.05; "             \
   "i=$((i + 1)); done; kill -KILL $!; wait $! 2>/dev/null; grep -c serving line; "             \
   "ls work/tf_data_dispatcher_journal"
 
@@ -27,8 +27,8 @@ static void misuse_is_told(void** state) {
 static void a_killed_dispatcher_goes_on(void** state) {
   const char* build = getenv("LEAT_BUILD_DIR");
   if (!build) build = ".";
-  tool_expect_part(0, "1\njournal_0\n", "--version >/dev/null; " SERVE KILL_LATER, build);
-  tool_expect_part(0, "1\njournal_0\njournal_1\n", "--version >/dev/null; " SERVE KILL_LATER,
+  tool_expect_part(0, "1\njournal_0\n", "--version >line; " SERVE KILL_LATER, build);
+  tool_expect_part(0, "1\njournal_0\njournal_1\n", "--version >line; " SERVE KILL_LATER,
                    build);
   tool_expect_part(1, "journal_0: record 0",
                    "--version >/dev/null; echo a line of text, and no record "

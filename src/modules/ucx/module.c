@@ -1,7 +1,7 @@
 // The UCX module's table of functions, and the life of an end. An end has a UCP context and a
 // worker of its own. UCP itself chooses the transport of each link among those that both processes
-// have: shared memory within a machine, RDMA where there is hardware, else TCP; UCX_TLS in the
-// environment narrows the choice, as for all programs over UCX.
+// have: RDMA where there is hardware, else TCP; UCX_TLS in the environment narrows the choice, as
+// for all programs over UCX.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +24,14 @@ static int fail(const char* what, ucs_status_t status, char* message, size_t mes
   return status == UCS_ERR_NO_MEMORY ? LEAT_RESOURCE_EXHAUSTED : LEAT_UNAVAILABLE;
 }
 
-// An end for this machine alone has no network but the loopback device. Shared memory is used only
-// where it notices a peer that is gone, which UCX leaves out by default; it looks each second.
-// Connecting by TCP does not wait for the other machine, since the end's lock is held. These three,
-// of which a version of UCX may know nothing, are wishes.
+// An end for this machine alone has no network but the loopback device. The peers of a process share
+// one ring of UCX's shared memory, and one that dies while it writes there stops the ring for all
+// others, so shared memory is used only where UCX_MM_ERROR_HANDLING=y in the environment asks for
+// it (docs/decisions/0052). UCX looks each second whether a peer is gone. Connecting by TCP does
+// not wait for the other machine, since the end's lock is held. These, of which a version of UCX
+// may know nothing, are wishes.
 static ucs_status_t configure(ucp_config_t* config, bool is_local) {
   ucp_config_modify(config, "WARN_INVALID_CONFIG", "n");
-  ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
   ucp_config_modify(config, "KEEPALIVE_INTERVAL", "1s");
   ucp_config_modify(config, "TCP_CONN_NB", "y");
   return is_local ? ucp_config_modify(config, "NET_DEVICES", "lo") : UCS_OK;
