@@ -241,6 +241,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   cluster/plane.c: ucx
 //     the module for UCX
 //     the first server with grpc+ucx | atomic | process
+//   cluster/local_call.c: servers_mutex, servers, servers_process
+//     servers that take calls of this process; the process that made them
+//     leat_server_start | servers_mutex | each leaves the list when it is stopped
 //   cluster/rpc.c: grpc
 //     the loaded module with the gRPC C core
 //     the first server or channel | atomic | process

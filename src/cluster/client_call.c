@@ -5,11 +5,14 @@
 // deregistered the callback of the cancellation, which waits for one that runs.
 #include "cluster/client_call.h"
 
+#include "cluster/local_call.h"
 #include "cluster/rpc_message.h"
 
 // A call under way, on the stack of the thread that waits for it.
 typedef struct leat_exchange_s {
   struct leat_exchange_s *next, **link;  // in the session's list; |*link| is this call
+  bool is_local;              // |local|, and no |call|
+  leat_local_call_t local;
   leat_rpc_call_t* call;
   _Atomic(bool) is_cancelled;  // by the caller of the step
   leat_notification_t ended;
@@ -33,10 +36,18 @@ void leat_client_calls_close(leat_client_calls_t* calls) {
   leat_mutex_unlock(&calls->mutex);
 }
 
+static void cancel(exchange_t* exchange) {
+  if (exchange->is_local) {
+    leat_local_call_cancel(&exchange->local);
+  } else {
+    leat_rpc_cancel(exchange->call);
+  }
+}
+
 void leat_client_calls_cancel(leat_client_calls_t* calls) {
   leat_mutex_lock(&calls->mutex);
   for (exchange_t* exchange = calls->first; exchange; exchange = exchange->next) {
-    leat_rpc_cancel(exchange->call);
+    cancel(exchange);
   }
   leat_mutex_unlock(&calls->mutex);
 }
@@ -60,7 +71,7 @@ static void enter(leat_client_calls_t* calls, exchange_t* exchange) {
   exchange->link = &calls->first;
   if (exchange->next) exchange->next->link = &exchange->next;
   calls->first = exchange;
-  if (calls->is_closed) leat_rpc_cancel(exchange->call);
+  if (calls->is_closed) cancel(exchange);
   leat_mutex_unlock(&calls->mutex);
 }
 
@@ -81,15 +92,22 @@ static void leave(leat_client_calls_t* calls, exchange_t* exchange) {
 static void cancel_exchange(void* data) {
   exchange_t* exchange = data;
   atomic_store(&exchange->is_cancelled, true);
-  leat_rpc_cancel(exchange->call);
+  cancel(exchange);
 }
 
-// Waits for the end of the call, which |cancellation| brings too, unless it is NULL.
-static void wait_for_end(exchange_t* exchange, leat_cancellation_t* cancellation) {
+// Waits for the end of the call, which the caller's cancellation brings too. One to a server of
+// this process is made here, since it may be cancelled before it returns.
+static void wait_for_end(exchange_t* exchange) {
+  const leat_client_call_t* call = exchange->asked;
+  leat_cancellation_t* cancellation = call->cancellation;
   uint64_t token = 0;
   const bool is_watched =
       cancellation && leat_cancellation_register(cancellation, cancel_exchange, exchange, &token);
   if (cancellation && !is_watched) cancel_exchange(exchange);
+  if (exchange->is_local) {
+    leat_local_call_run(&exchange->local, call->method, call->message, call->deadline_ns,
+                        end_exchange, exchange);
+  }
   leat_notification_wait(&exchange->ended, LEAT_DEADLINE_NEVER);
   if (is_watched) leat_cancellation_deregister(cancellation, token);
   if (!exchange->is_cancelled || leat_status_code(exchange->status) != LEAT_CANCELLED) return;
@@ -97,19 +115,22 @@ static void wait_for_end(exchange_t* exchange, leat_cancellation_t* cancellation
   exchange->status = leat_make_status(LEAT_CANCELLED, "Run failed: the step was cancelled");
 }
 
-leat_status_t leat_client_call(leat_client_calls_t* calls, leat_rpc_channel_t* channel,
-                               const leat_client_call_t* call) {
+leat_status_t leat_client_call(leat_client_calls_t* calls, const leat_client_call_t* call) {
   exchange_t exchange = {.asked = call};
   const bool is_step = call->kind == LEAT_CLIENT_CALL_STEP;
-  const leat_rpc_call_options_t options = {.method = call->method,
-                                           .deadline_ns = call->deadline_ns,
-                                           .waits = call->kind == LEAT_CLIENT_CALL_OPENS};
   leat_notification_initialize(&exchange.ended);
-  leat_rpc_call_message(channel, &options, call->descriptor, call->message, end_exchange,
-                        &exchange, &exchange.call);
+  exchange.is_local = leat_local_call_begin(call->address, &exchange.local);
+  if (!exchange.is_local) {
+    const leat_rpc_call_options_t options = {.method = call->method,
+                                             .deadline_ns = call->deadline_ns,
+                                             .waits = call->kind == LEAT_CLIENT_CALL_OPENS};
+    leat_rpc_call_message(call->channel, &options, call->descriptor, call->message, end_exchange,
+                          &exchange, &exchange.call);
+  }
   if (is_step) enter(calls, &exchange);
-  wait_for_end(&exchange, call->cancellation);
+  wait_for_end(&exchange);
   if (is_step) leave(calls, &exchange);
+  if (exchange.is_local) leat_local_call_end(&exchange.local);
   leat_notification_deinitialize(&exchange.ended);
   leat_rpc_call_free(exchange.call);
   return exchange.status;

@@ -27,9 +27,11 @@ typedef enum leat_client_call_kind_e {
   LEAT_CLIENT_CALL_STEP,   // is in the list
   LEAT_CLIENT_CALL_CLOSES,
 } leat_client_call_kind_t;
-// Reads the answer, on a thread of the engine; the bytes are valid during the call.
+// Reads the answer, on the thread that has it; the bytes are valid during the call.
 typedef leat_status_t (*leat_client_read_fn_t)(void* data, leat_string_view_t answer);
 typedef struct leat_client_call_s {
+  leat_string_view_t address;  // where it may be a server of this process; empty: it is not
+  leat_rpc_channel_t* channel;  // to it
   const char* method;
   const leat_message_descriptor_t* descriptor;  // of |message|
   const void* message;
@@ -42,7 +44,6 @@ typedef struct leat_client_call_s {
 // Makes the call and waits for its end. UNAVAILABLE where the master is gone, CANCELLED where the
 // caller cancels it.
 LEAT_MUST_USE leat_status_t leat_client_call(leat_client_calls_t* calls,
-                                             leat_rpc_channel_t* channel,
                                              const leat_client_call_t* call);
 
 #endif  // LEAT_CLUSTER_CLIENT_CALL_H_

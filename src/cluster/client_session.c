@@ -41,7 +41,9 @@ static leat_status_t call(client_session_t* session, const char* method,
                           int64_t deadline_ns, leat_client_call_kind_t kind,
                           leat_cancellation_t* cancellation, leat_client_read_fn_t read,
                           void* data) {
-  const leat_client_call_t call = {.method = method,
+  const leat_client_call_t call = {.address = leat_string_view_from(session->address),
+                                   .channel = session->channel,
+                                   .method = method,
                                    .descriptor = descriptor,
                                    .message = message,
                                    .deadline_ns = deadline_ns,
@@ -49,7 +51,7 @@ static leat_status_t call(client_session_t* session, const char* method,
                                    .cancellation = cancellation,
                                    .read = read,
                                    .data = data};
-  return leat_client_call(&session->calls, session->channel, &call);
+  return leat_client_call(&session->calls, &call);
 }
 
 // ---- Life ---------------------------------------------------------------------------------------

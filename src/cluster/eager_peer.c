@@ -197,7 +197,8 @@ static leat_status_t call(exchange_t* exchange, leat_pb_queue_item_t* item,
   leat_eager_cluster_t* cluster = exchange->peer->cluster;
   const leat_pb_enqueue_request_t request = {.context_id = cluster->context_id,
                                              .queue = {item, 1}};
-  const leat_client_call_t enqueue = {.method = ENQUEUE,
+  const leat_client_call_t enqueue = {.channel = exchange->peer->channel,
+                                      .method = ENQUEUE,
                                       .descriptor = &leat_pb_enqueue_request_descriptor,
                                       .message = &request,
                                       .deadline_ns = LEAT_DEADLINE_NEVER,
@@ -206,7 +207,7 @@ static leat_status_t call(exchange_t* exchange, leat_pb_queue_item_t* item,
                                       .read = read_answer,
                                       .data = exchange};
   LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
-  leat_status_t status = leat_client_call(&cluster->calls, exchange->peer->channel, &enqueue);
+  leat_status_t status = leat_client_call(&cluster->calls, &enqueue);
   leat_eager_cluster_leave(cluster);
   return from_peer(exchange->peer, status);
 }

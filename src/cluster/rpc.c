@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/thread.h"
+#include "cluster/local_call.h"
 #include "cluster/rpc_module.h"
 
 static leat_module_t grpc = {
@@ -258,13 +259,21 @@ leat_status_t leat_rpc_server_start_reachable(const leat_rpc_server_options_t* o
 
 void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
                      leat_string_view_t details, leat_rpc_bytes_t bytes) {
+  if (request->is_local) {
+    leat_local_call_answer(request, status, details, bytes);
+    return;
+  }
   module()->answer(request, leat_status_code(status),
                    leat_string_view_from(leat_status_message(status)), details, bytes);
   leat_status_free(status);
 }
 
 void leat_rpc_request_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data) {
-  module()->request_on_cancel(request, fn, data);
+  if (request->is_local) {
+    leat_local_call_on_cancel(request, fn, data);
+  } else {
+    module()->request_on_cancel(request, fn, data);
+  }
 }
 
 void leat_rpc_server_stop(leat_rpc_server_t* server) {

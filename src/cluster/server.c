@@ -10,11 +10,14 @@
 
 #include "base/thread.h"
 #include "cluster/fetch.h"
+#include "cluster/local_call.h"
 #include "cluster/security.h"
 #include "cluster/task.h"
 #include "formats/generated/server.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
+
+#define SCHEME "grpc://"
 
 typedef enum { SERVER_NEW, SERVER_LISTENS, SERVER_STOPPING, SERVER_STOPPED } server_state_t;
 
@@ -26,6 +29,7 @@ struct leat_server_s {
   leat_condition_t changed;
   server_state_t state;
   leat_rpc_server_t* listener;
+  leat_local_server_t local;  // open as long as there is a |listener|
 };
 
 // Takes from the configuration of the server what holds for all sessions: devices and threads. An
@@ -139,7 +143,7 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   leat_mutex_initialize(&server->mutex);
   leat_condition_initialize(&server->changed);
   const leat_string_view_t address = own_address(server);
-  snprintf(server->target, sizeof server->target, "grpc://%.*s", LEAT_SV_ARG(address));
+  snprintf(server->target, sizeof server->target, SCHEME "%.*s", LEAT_SV_ARG(address));
   *out_server = server;
   return leat_ok_status();
 }
@@ -165,7 +169,12 @@ static leat_status_t listen(leat_server_t* server) {
                                              .data = server->task};
   LEAT_RETURN_IF_ERROR(leat_rpc_server_start_reachable(&options, &port, &server->listener));
   // The address may have left the port to the system.
-  snprintf(server->target, sizeof server->target, "grpc://%.*s:%d", (int)colon, address.data, port);
+  snprintf(server->target, sizeof server->target, SCHEME "%.*s:%d", (int)colon, address.data, port);
+  server->local = (leat_local_server_t){
+      .address = leat_string_view_from(server->target + strlen(SCHEME)),
+      .handler = leat_service_handle,
+      .data = server->task};
+  leat_local_server_open(&server->local);
   return leat_ok_status();
 }
 
@@ -184,7 +193,11 @@ leat_status_t leat_server_start(leat_server_t* server) {
   return status;
 }
 
-static void stop_listening(void* listener) { leat_rpc_server_stop(listener); }
+static void stop_listening(void* data) {
+  leat_server_t* server = data;
+  leat_local_server_close(&server->local);
+  leat_rpc_server_stop(server->listener);
+}
 
 void leat_server_stop(leat_server_t* server) {
   leat_mutex_lock(&server->mutex);
@@ -193,20 +206,19 @@ void leat_server_stop(leat_server_t* server) {
   }
   const bool stops = server->state != SERVER_STOPPED;
   server->state = stops ? SERVER_STOPPING : SERVER_STOPPED;
-  leat_rpc_server_t* listener = server->listener;
-  server->listener = NULL;
   leat_mutex_unlock(&server->mutex);
   if (!stops) return;
+  const bool listens = server->listener != NULL;
   leat_thread_t thread;
   leat_status_t status =
-      listener ? leat_thread_start("leat-stop", stop_listening, listener, &thread) : NULL;
+      listens ? leat_thread_start("leat-stop", stop_listening, server, &thread) : NULL;
   leat_plane_stop(server->task->plane);
   // A call may begin a step after one look, so the steps are ended again until none is left.
   leat_task_abort(server->task);
   if (status) {
     leat_status_free(status);
-    stop_listening(listener);
-  } else if (listener) {
+    stop_listening(server);
+  } else if (listens) {
     leat_thread_join(thread);
   }
   leat_mutex_lock(&server->mutex);

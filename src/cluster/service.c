@@ -102,13 +102,17 @@ static const leat_service_method_t* find_method(leat_string_view_t path) {
 }
 
 static leat_status_t decode(const leat_service_method_t* method, leat_service_call_t* call,
-                            void** out_message) {
+                            const void** out_message) {
   leat_string_view_t bytes;
-  *out_message = NULL;
-  if (!method->descriptor) return leat_ok_status();
+  void* message;
+  *out_message = call->request->message;
+  if (!method->descriptor || call->request->is_local) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_rpc_bytes_join(call->request->bytes, call->task->allocator, &bytes, &call->joined));
-  return leat_rpc_decode_request(bytes, &call->arena, method->descriptor, out_message);
+  LEAT_RETURN_IF_ERROR(
+      leat_rpc_decode_request(bytes, &call->arena, method->descriptor, &message));
+  *out_message = message;
+  return leat_ok_status();
 }
 
 void leat_service_handle(void* data, leat_rpc_request_t* request) {
@@ -130,7 +134,7 @@ void leat_service_handle(void* data, leat_rpc_request_t* request) {
   }
   *call = (leat_service_call_t){.task = task, .request = request};
   leat_arena_initialize(task->allocator, 0, &call->arena);
-  void* message;
+  const void* message;
   status = decode(method, call, &message);
   if (status) {
     leat_task_note_refusal(task, request->peer, status);

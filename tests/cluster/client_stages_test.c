@@ -104,7 +104,7 @@ static int tear_down(void** state) {
 static void open_session(const char* config) {
   char target[64];
   TF_SessionOptions* options = TF_NewSessionOptions();
-  snprintf(target, sizeof target, "grpc://%s", client.cluster->addresses[CLUSTER_WORKER]);
+  cluster_scene_target(client.cluster, CLUSTER_WORKER, true, target);
   TF_SetTarget(options, target);
   if (config) TF_SetConfig(options, config, strlen(config), client.status);
   client.session = TF_NewSession(client.graph, options, client.status);

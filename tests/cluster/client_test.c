@@ -1,9 +1,10 @@
 // A client in this process whose master is a server: TF_SetTarget("grpc://host:port"), and then the
-// functions that every session has. The two servers are in this process too, but all that the
-// client knows of them comes over gRPC. What differs from a local session is tested: nodes that are
-// added between steps reach the master, failures and statistics come back from all tasks, partial
-// runs and deadlines work across the wire. Closing the session, resetting the cluster or a master
-// that goes away ends steps that wait. A step that waits does so on a queue that nobody fills.
+// functions that every session has. The two servers are in this process too, so all is tested
+// twice: with calls within the process, and with a target that leads through the network. What
+// differs from a local session is tested: nodes that are added between steps reach the master,
+// failures and statistics come back from all tasks, partial runs and deadlines work. Closing the
+// session, resetting the cluster or a master that goes away ends steps that wait. A step that waits
+// does so on a queue that nobody fills.
 #define _GNU_SOURCE  // memmem
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct client_s {
 } client_t;
 
 static client_t client;
+static bool is_by_network;  // or by calls within the process
 
 static int set_up(void** state) {
   char target[64];
@@ -36,7 +38,7 @@ static int set_up(void** state) {
   client.status = TF_NewStatus();
   client.graph = TF_NewGraph();
   client.options = TF_NewSessionOptions();
-  snprintf(target, sizeof target, "grpc://%s", client.cluster->addresses[CLUSTER_WORKER]);
+  cluster_scene_target(client.cluster, CLUSTER_WORKER, is_by_network, target);
   TF_SetTarget(client.options, target);
   client.session = TF_NewSession(client.graph, client.options, client.status);
   assert_string_equal(TF_Message(client.status), "");
@@ -588,5 +590,7 @@ int main(void) {
       TEST(seeds_begin_anew_in_each_session),
       TEST(private_queues_end_with_their_session),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failures = cmocka_run_group_tests_name("within the process", tests, NULL, NULL);
+  is_by_network = true;
+  return failures + cmocka_run_group_tests_name("by the network", tests, NULL, NULL);
 }

@@ -150,6 +150,16 @@ int cluster_scene_set_up_with(void** state, const cluster_options_t* options) {
   return 0;
 }
 
+void cluster_scene_target(const cluster_scene_t* cluster, int task, bool by_network,
+                          char out_target[64]) {
+  const char* port = strrchr(cluster->addresses[task], ':');
+  if (by_network) {
+    snprintf(out_target, 64, "grpc://localhost%s", port);
+  } else {
+    snprintf(out_target, 64, "grpc://%s", cluster->addresses[task]);
+  }
+}
+
 int cluster_scene_tear_down(void** state) {
   cluster_scene_t* cluster = *state;
   for (int i = 0; i < CLUSTER_TASKS; ++i) leat_rpc_channel_free(cluster->channels[i]);

@@ -45,6 +45,10 @@ typedef struct cluster_scene_s {
 int cluster_scene_set_up(void** state);
 int cluster_scene_set_up_with(void** state, const cluster_options_t* options);
 int cluster_scene_tear_down(void** state);
+// The target of sessions whose master is a task in this process; by the network, as from another
+// process, where |by_network|: the name is not the server's own then.
+void cluster_scene_target(const cluster_scene_t* cluster, int task, bool by_network,
+                          char out_target[64]);
 // The bytes of a ServerDef of the cluster, in |out_bytes|, which the caller initializes.
 void cluster_scene_describe(const cluster_scene_t* cluster, const char* job, int index,
                             const char* protocol, leat_string_builder_t* out_bytes);

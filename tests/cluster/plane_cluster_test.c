@@ -78,7 +78,7 @@ static void open_client_with(const char* worker_protocol, const char* ps_protoco
   client.status = TF_NewStatus();
   client.graph = TF_NewGraph();
   client.options = TF_NewSessionOptions();
-  snprintf(target, sizeof target, "grpc://%s", client.cluster->addresses[CLUSTER_WORKER]);
+  cluster_scene_target(client.cluster, CLUSTER_WORKER, false, target);
   TF_SetTarget(client.options, target);
   client.session = TF_NewSession(client.graph, client.options, client.status);
   expect(TF_OK, "");

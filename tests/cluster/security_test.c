@@ -44,7 +44,7 @@ static void open_and_run(cluster_scene_t* cluster, int timeout_ms, TF_Status* st
   const leat_pb_config_proto_t options = {.operation_timeout_in_ms = timeout_ms};
   leat_string_builder_initialize(leat_allocator_system(), &config);
   LEAT_EXPECT_OK(leat_message_encode(&leat_pb_config_proto_descriptor, &options, &config));
-  snprintf(target, sizeof target, "grpc://%s", cluster->addresses[CLUSTER_WORKER]);
+  cluster_scene_target(cluster, CLUSTER_WORKER, true, target);
   TF_Graph* graph = TF_NewGraph();
   TF_SessionOptions* session_options = TF_NewSessionOptions();
   TF_SetTarget(session_options, target);
@@ -160,7 +160,8 @@ static void other_machines_need_certificates(void** state) {
   // Ends it once it says that it serves, or after a minute.
   static const char kServe[] =
       "server --cluster ps=machine.test:0 --job ps %s >out 2>&1 & process=$!; for i in $(seq 600); "
-      "do grep -q serving out && break; sleep 0.1; done; kill $process; wait $process; cat out;";
+      "do grep -qs serving out && break; sleep 0.1; done; kill $process; wait $process; cat out; "
+      "rm out;";
   tool_expect_part(0, "serving: /job:ps/task:0 at grpc://machine.test:", kServe,
                    "--certificate machine.pem --key machine.key --authority root.pem");
   tool_expect_part(0, "serving: /job:ps/task:0 at grpc://machine.test:", kServe,

@@ -30,7 +30,7 @@ static int set_up(void** state) {
   const cluster_options_t options = {.ps_is_a_process = true};
   if (scratch_set_up(state) || cluster_scene_set_up_with(state, &options)) return 1;
   cluster = *state;
-  snprintf(target, sizeof target, "grpc://%s", cluster->addresses[CLUSTER_WORKER]);
+  cluster_scene_target(cluster, CLUSTER_WORKER, true, target);
   training_open(&t, CLUSTER_PS_CPU, CLUSTER_WORKER_CPU);
   t.spec.target = target;
   t.data = cluster;

@@ -24,12 +24,12 @@ static int fail(const char* what, ucs_status_t status, char* message, size_t mes
   return status == UCS_ERR_NO_MEMORY ? LEAT_RESOURCE_EXHAUSTED : LEAT_UNAVAILABLE;
 }
 
-// An end for this machine alone has no network but the loopback device. The peers of a process share
-// one ring of UCX's shared memory, and one that dies while it writes there stops the ring for all
-// others, so shared memory is used only where UCX_MM_ERROR_HANDLING=y in the environment asks for
-// it (docs/decisions/0052). UCX looks each second whether a peer is gone. Connecting by TCP does
-// not wait for the other machine, since the end's lock is held. These, of which a version of UCX
-// may know nothing, are wishes.
+// An end for this machine alone has no network but the loopback device. The peers of a process
+// share one ring of UCX's shared memory, and one that dies while it writes there stops the ring for
+// all others, so shared memory is used only where UCX_MM_ERROR_HANDLING=y in the environment asks
+// for it (docs/decisions/0052). UCX looks each second whether a peer is gone. Connecting by TCP
+// does not wait for the other machine, since the end's lock is held. These, of which a version of
+// UCX may know nothing, are wishes.
 static ucs_status_t configure(ucp_config_t* config, bool is_local) {
   ucp_config_modify(config, "WARN_INVALID_CONFIG", "n");
   ucp_config_modify(config, "KEEPALIVE_INTERVAL", "1s");
