@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
-[--ucx | --hosts]
+[--ucx | --hosts | --inside]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
@@ -10,16 +10,20 @@ and the median over all rounds; the ratio is TensorFlow's median over Leat's. Wi
 of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. With --hosts
 both are Leat's with four workers: two on each of two hosts, whose reductions go by hosts, and each
 on one of its own, whose reductions go around a ring; all are on this machine, so that the network
-between hosts, which the first way spares, costs the two alike. Steps fetch nothing: what is
-measured is the cluster's work and not the way of a value into Python.
+between hosts, which the first way spares, costs the two alike. With --inside the client is a part
+of worker 0's process, and runs steps through the C API of the library that serves there
+(bench/client_in_master.py). Steps fetch nothing: what is measured is the cluster's work and not the
+way of a value into Python.
 """
 import argparse
+import json
 import os
 import re
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -105,6 +109,74 @@ def life_of_a_session(tf, cluster):
     with cluster.session(MASTER, graph) as session:
       session.run(nothing)
   return live
+
+
+# ---- a client in the master's process ------------------------------------------------------------
+class InsideClient:
+  """The process of worker 0, and a session of its own client over |graph|."""
+
+  def __init__(self, tf, cluster, graph):
+    from cluster import free_ports
+    player = cluster.players.pop(MASTER)
+    cluster.jobs['worker'][0] = '127.0.0.1:%d' % free_ports(1)[0]
+    cluster.start()
+    spec = tf.train.ClusterSpec(cluster.jobs)
+    server = tf.train.ServerDef(cluster=spec.as_cluster_def(), job_name='worker', task_index=0,
+                                protocol='grpc', default_session_config=cluster.config)
+    library = (os.path.join(os.environ['LEAT_BUILD_DIR'], 'lib', 'libtensorflow.so')
+               if player == 'L' else
+               os.path.join(tf.sysconfig.get_lib(), 'libtensorflow_cc.so.2'))
+    self.folder = tempfile.TemporaryDirectory()
+    files = [os.path.join(self.folder.name, name) for name in ('server', 'graph', 'config')]
+    for name, message in zip(files, (server, graph.as_graph_def(), tf.ConfigProto())):
+      with open(name, 'wb') as file:
+        file.write(message.SerializeToString())
+    script = os.path.join(ROOT, 'bench', 'client_in_master.py')
+    self.process = subprocess.Popen([sys.executable, script, library, *files],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True)
+
+  def time(self, what, names, times):
+    print(json.dumps([what, names, times]), file=self.process.stdin, flush=True)
+    answer = self.process.stdout.readline()
+    if not answer:
+      raise RuntimeError('the client ended with %d' % self.process.wait())
+    return json.loads(answer)
+
+  def close(self):
+    self.process.kill()
+    self.process.wait()
+    self.folder.cleanup()
+
+
+def measure_inside(tf, clusters, options):
+  """Yields row, ([Leat's seconds], [TensorFlow's]), unit."""
+  graph, init, steps = build_steps(tf, 2)
+  clients = [InsideClient(tf, cluster, graph) for cluster in clusters]
+
+  def measure_row(what, names, count):
+    seconds = [[] for _ in clients]
+    for client in clients:
+      client.time(what, names, 2)
+    for _ in range(options.rounds):
+      for of_one, client in zip(seconds, clients):
+        of_one += client.time(what, names, count)
+    return seconds
+
+  try:
+    for client in clients:
+      client.time('step', [init.name], 1)
+    for row, (targets, count, unit) in steps.items():
+      if re.search(options.rows, row):
+        count = max(3, count // 10) if options.quick else count
+        yield row, measure_row('step', [op.name for op in targets], count), unit
+    row = 'session: create, first step, close'
+    if re.search(options.rows, row):
+      nothing = steps['null step, 2 remote tasks'][0]
+      yield row, measure_row('life', [op.name for op in nothing], 20), 'ms'
+  finally:
+    for client in clients:
+      client.close()
 
 
 # ---- a single server -----------------------------------------------------------------------------
@@ -194,6 +266,8 @@ def main():
                    help='values by UCX beside values by gRPC, both of Leat')
   way.add_argument('--hosts', action='store_true',
                    help='reductions of four workers by hosts beside those around a ring')
+  way.add_argument('--inside', action='store_true',
+                   help='the client is in the process of the master')
   options = parser.parse_args()
   python = oracle_venv.python()
   if os.path.realpath(sys.prefix) != os.path.realpath(oracle_venv.folder()):
@@ -211,16 +285,19 @@ def main():
     clusters = [Cluster({'ps': p, 'worker': p * 2}, config)
                 for p in ('UL' if options.ucx else 'LT')]
   try:
-    for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
-      cluster.start()
+    if not options.inside:
+      for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
+        cluster.start()
     print('%-41s%20s%20s%8s' % ('', *names, 'ratio'))
-    for row in measure_steps(tf, clusters, options):
+    rows = (measure_inside if options.inside else measure_steps)(tf, clusters, options)
+    for row in rows:
       show(*row)
   finally:
     for cluster in clusters:
       cluster.stop()
-  if names[1] == 'TensorFlow' and re.search(options.rows,
-                                            'server start to port, memory of an idle server'):
+  is_beside_tensorflow = names[1] == 'TensorFlow' and not options.inside
+  if is_beside_tensorflow and re.search(options.rows,
+                                        'server start to port, memory of an idle server'):
     for row, (*values, unit) in measure_servers(options).items():
       show(row, values, unit)
   sys.stdout.flush()
