@@ -158,6 +158,10 @@ bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_
   return park(notification, deadline_ns);
 }
 
+bool leat_notification_sleep(leat_notification_t* notification, int64_t deadline_ns) {
+  return notification_is_open(notification) || park(notification, deadline_ns);
+}
+
 #if defined(LEAT_DEBUG)
 LEAT_THREAD_LOCAL uint32_t leat_spinlocks_of_thread;
 #endif

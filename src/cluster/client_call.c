@@ -108,7 +108,7 @@ static void wait_for_end(exchange_t* exchange) {
     leat_local_call_run(&exchange->local, call->method, call->message, call->deadline_ns,
                         end_exchange, exchange);
   }
-  leat_notification_wait(&exchange->ended, LEAT_DEADLINE_NEVER);
+  leat_notification_sleep(&exchange->ended, LEAT_DEADLINE_NEVER);
   if (is_watched) leat_cancellation_deregister(cancellation, token);
   if (!exchange->is_cancelled || leat_status_code(exchange->status) != LEAT_CANCELLED) return;
   leat_status_free(exchange->status);

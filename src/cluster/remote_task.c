@@ -1,7 +1,8 @@
 // Calls of a worker as calls of another task. Each RunGraph under way is in a list, by which
 // abort_step finds and cancels it; its master then hears the cause of the abort, and not that a
 // call was cancelled. What wants no answer (CleanupGraph, DeregisterGraph) is sent and forgotten,
-// as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up.
+// as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up. A task
+// of Leat's may end a step by itself when its part of it has run, and needs no CleanupGraph then.
 //
 // A call's end and its cancellation race, as in rendezvous_table.c: the call's handle is stored
 // under the mutex after the call was made, and whoever of starter and callback comes second frees
@@ -34,6 +35,7 @@ typedef struct remote_task_s {
   leat_mutex_t mutex;           // guards what follows
   leat_status_t aborted;        // of all steps
   run_t* runs;
+  leat_word_map_t ended_steps;  // that the task has ended and the master has not cleaned up yet
   char** graph_handles;         // by the handles that the master has, less 1
   size_t graph_count, graph_capacity;
 } remote_task_t;
@@ -231,12 +233,14 @@ static void free_run(run_t* run) {
 }
 
 // Adds what the task has recorded of its part to |collector|, unless that is NULL.
-static leat_status_t read_answer(leat_rpc_bytes_t answer, leat_step_collector_t* collector) {
+static leat_status_t read_answer(leat_rpc_bytes_t answer, leat_step_collector_t* collector,
+                                 bool* out_has_ended_step) {
   leat_arena_t arena;
   leat_pb_run_graph_response_t response;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status =
       leat_rpc_decode_message(answer, &arena, &leat_pb_run_graph_response_descriptor, &response);
+  *out_has_ended_step = !status && response.has_ended_step;
   if (!status && collector && response.step_stats) {
     leat_step_collector_add_stats(collector, response.step_stats);
   }
@@ -257,9 +261,14 @@ static void end_run(void* data, leat_status_t status, leat_string_view_t details
   remote_task_t* task = run->task;
   leat_worker_done_fn_t done = run->done;
   void* done_data = run->data;
-  if (!status) status = read_answer(answer, run->collector);
+  bool has_ended_step = false;
+  if (!status) status = read_answer(answer, run->collector, &has_ended_step);
   status = from_task(task, status);
   leat_mutex_lock(&task->mutex);
+  // Without memory the task hears of the end twice.
+  if (has_ended_step) {
+    leat_status_free(leat_word_map_set(&task->ended_steps, (uint64_t)run->step_id, 1));
+  }
   if (run->next) run->next->previous = run->previous;
   if (run->previous) {
     run->previous->next = run->next;
@@ -313,7 +322,8 @@ static void run_graph(leat_worker_t* self, const leat_run_request_t* request,
       .exec_opts = (leat_pb_executor_opts_t*)(uintptr_t)&options,
       .request_id = leat_task_draw(63),
       .store_errors_in_response_body = true,
-      .create_worker_session_called = true};
+      .create_worker_session_called = true,
+      .may_end_step = request->is_whole_step};
   run_t* run = NULL;
   leat_status_t status = add_run(task, request, done, data, &run);
   if (status) {
@@ -365,6 +375,10 @@ static void abort_all(leat_worker_t* self, leat_status_t status) {
 static void cleanup_step(leat_worker_t* self, int64_t step_id) {
   remote_task_t* task = (remote_task_t*)self;
   const leat_pb_cleanup_graph_request_t request = {.step_id = step_id};
+  leat_mutex_lock(&task->mutex);
+  const bool has_ended = leat_word_map_erase(&task->ended_steps, (uint64_t)step_id);
+  leat_mutex_unlock(&task->mutex);
+  if (has_ended) return;
   call(task->channel, "/tensorflow.WorkerService/CleanupGraph",
        &leat_pb_cleanup_graph_request_descriptor, &request,
        leat_clock_deadline_after_ms(DELETE_TIMEOUT_MS), ignore, NULL, NULL);
@@ -408,6 +422,7 @@ static void free_task(remote_task_t* task) {
   leat_allocator_free(task->allocator, task->handle);
   leat_allocator_free(task->allocator, task->config);
   leat_status_free(task->aborted);
+  leat_word_map_deinitialize(&task->ended_steps);
   leat_mutex_deinitialize(&task->mutex);
   leat_allocator_free(task->allocator, task);
 }
@@ -484,6 +499,7 @@ leat_status_t leat_remote_task_open(leat_task_t* master, int number, leat_string
   task->allocator = master->allocator;
   task->config_bytes = config.size;
   leat_mutex_initialize(&task->mutex);
+  leat_word_map_initialize(task->allocator, &task->ended_steps);
   leat_status_t status = leat_task_channel(master, number, &task->channel);
   if (!status) status = copy_text(task, master->spec.tasks[number].name, &task->name);
   if (!status) status = copy_text(task, handle, &task->handle);

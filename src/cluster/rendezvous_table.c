@@ -405,6 +405,20 @@ leat_status_t leat_rendezvous_table_send(leat_rendezvous_table_t* table, int64_t
   return status;
 }
 
+bool leat_rendezvous_table_is_empty(leat_rendezvous_table_t* table, int64_t step_id) {
+  uint64_t found = 0;
+  bool is_empty = true;
+  leat_mutex_lock(&table->mutex);
+  if (leat_word_map_get(&table->steps, (uint64_t)step_id, &found)) {
+    step_rendezvous_t* rendezvous = (step_rendezvous_t*)(uintptr_t)found;
+    leat_mutex_lock(&rendezvous->mutex);
+    is_empty = !rendezvous->fetches && leat_local_rendezvous_is_empty(rendezvous->local);
+    leat_mutex_unlock(&rendezvous->mutex);
+  }
+  leat_mutex_unlock(&table->mutex);
+  return is_empty;
+}
+
 bool leat_rendezvous_table_is_over(leat_rendezvous_table_t* table, int64_t step_id) {
   leat_mutex_lock(&table->mutex);
   const bool is_over = leat_word_map_get(&table->over, (uint64_t)step_id, NULL);

@@ -80,6 +80,9 @@ void leat_rendezvous_table_abort(leat_rendezvous_table_t* table, int64_t step_id
                                  leat_status_t status);
 // The step is over: whoever still waits, or comes late, gets ABORTED.
 void leat_rendezvous_table_close(leat_rendezvous_table_t* table, int64_t step_id);
+// Whether nothing of the step is left here: all that Sends have left was received, and nobody waits
+// for a value.
+bool leat_rendezvous_table_is_empty(leat_rendezvous_table_t* table, int64_t step_id);
 // Whether the step is over, as far as that is remembered.
 bool leat_rendezvous_table_is_over(leat_rendezvous_table_t* table, int64_t step_id);
 // Forgets the steps that nobody runs and that were first named before |before_ns|: their master

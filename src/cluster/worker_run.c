@@ -47,6 +47,7 @@ struct answer_s {
   run_t* run;  // retained
   bool stores_errors;  // failures travel in the answer's body
   bool wants_end;      // of the run, and with it the statistics
+  bool may_end_step;   // the master's leave to do what its CleanupGraph would
   _Atomic(int) pending;
   leat_spinlock_t lock;
   leat_status_t status;  // the first failure, under |lock|
@@ -226,6 +227,16 @@ static leat_status_t write_response(const answer_t* answer, leat_pb_step_stats_t
   return leat_step_stats_describe(answer->run->collector, leat_trace_no_inputs, NULL, stats);
 }
 
+// Ends the step where the master has given leave and no other task has yet to fetch a value of it:
+// so the usual step is one call and not two.
+static bool end_step(const answer_t* answer) {
+  leat_task_t* task = answer->call->task;
+  if (!answer->may_end_step || answer->status) return false;
+  if (!leat_rendezvous_table_is_empty(task->rendezvous, answer->run->step_id)) return false;
+  leat_worker_sessions_cleanup(task, answer->run->step_id);
+  return true;
+}
+
 // Answers, when nothing is wanting any more. Nothing of the task is used afterwards.
 static void give(answer_t* answer) {
   leat_service_call_t* call = answer->call;
@@ -235,6 +246,7 @@ static void give(answer_t* answer) {
   leat_rpc_bytes_t bytes;
   leat_status_t status = answer->status, told = NULL;
   if (!status) status = write_response(answer, &stats, &response);
+  if (!status) response.has_ended_step = end_step(answer);
   if (status && answer->stores_errors) {
     told = status;
     status = leat_ok_status();
@@ -421,6 +433,7 @@ void leat_worker_run_graph(leat_service_call_t* call, const void* message) {
                        .keys = &request->recv_key,
                        .stores_errors = request->store_errors_in_response_body,
                        .wants_end = !request->is_partial || request->is_last_partial_run,
+                       .may_end_step = request->may_end_step && !request->is_partial,
                        .pending = 1};
   const int64_t step_id = request->step_id;
   const bool is_partial = request->is_partial;

@@ -31,8 +31,10 @@ struct leat_compiled_s {
   int64_t graph_key;   // by which steps are numbered: a hash of the keys of its collectives, which
                        // is TensorFlow's; 0: it has none, or the master's options have no numbers
   leat_worker_t* keeps_collectives;  // has all of them, and is the master's own; or NULL
-  bool leaves_traces;  // lies on other tasks, or has ops that put resources into the step's
-                       // container, or calls, so the workers must clean up after every step
+  bool keeps_state;    // has ops that put resources into the step's container, calls, or
+                       // collectives
+  bool leaves_traces;  // keeps state, or lies on other tasks, so the workers must clean up after
+                       // every step
 };
 
 #endif  // LEAT_MASTER_COMPILED_H_

@@ -126,15 +126,17 @@ static void go_on(leat_step_waiter_t* self, void (*fn)(void* data), void* data) 
 // Waits until the state changes. When the deadline passes first, the step is aborted, and this goes
 // on waiting for its end.
 static void park(wait_t* wait, int64_t deadline_ns) {
+  bool (*const wait_until)(leat_notification_t*, int64_t) =
+      wait->compiled->spans_tasks ? leat_notification_sleep : leat_notification_wait;
   leat_notification_t notification;
   leat_notification_initialize(&notification);
   wait->notification = &notification;
   int running = WAIT_RUNNING;
   if (atomic_compare_exchange_strong(&wait->state, &running, WAIT_PARKED) &&
-      !leat_notification_wait(&notification, deadline_ns)) {
+      !wait_until(&notification, deadline_ns)) {
     wait->aborted = true;
     leat_compiled_abort_step(wait->compiled, wait->step_id, leat_step_timeout());
-    leat_notification_wait(&notification, LEAT_DEADLINE_NEVER);
+    wait_until(&notification, LEAT_DEADLINE_NEVER);
   }
   leat_notification_deinitialize(&notification);
 }
@@ -297,6 +299,7 @@ leat_status_t leat_compiled_run(leat_compiled_t* compiled, const leat_tensor_t* 
       .deadline_ns = deadline_ns,
       .inter_op_threads = inter_op_threads,
       .collector = collector,
+      .is_whole_step = compiled->spans_tasks && !compiled->keeps_state,
   };
   return run_step(compiled, &request, cancellation);
 }

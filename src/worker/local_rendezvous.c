@@ -354,6 +354,14 @@ static const leat_rendezvous_vtable_t local_vtable = {
     .abort = abort_all,
 };
 
+bool leat_local_rendezvous_is_empty(leat_rendezvous_t* rendezvous) {
+  leat_local_rendezvous_t* self = (leat_local_rendezvous_t*)rendezvous;
+  leat_mutex_lock(&self->mutex);
+  const bool is_empty = self->count == 0;
+  leat_mutex_unlock(&self->mutex);
+  return is_empty;
+}
+
 leat_status_t leat_local_rendezvous_create(leat_allocator_t* allocator,
                                            leat_rendezvous_t** out_rendezvous) {
   void* memory = NULL;

@@ -10,5 +10,7 @@
 // CANCELLED.
 LEAT_MUST_USE leat_status_t leat_local_rendezvous_create(leat_allocator_t* allocator,
                                                          leat_rendezvous_t** out_rendezvous);
+// Whether no value under a text waits for its receiver, and no receiver for such a value.
+bool leat_local_rendezvous_is_empty(leat_rendezvous_t* rendezvous);
 
 #endif  // LEAT_WORKER_LOCAL_RENDEZVOUS_H_

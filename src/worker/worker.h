@@ -66,6 +66,7 @@ typedef struct leat_run_request_s {
   const leat_tensor_t* feeds;  // feed_count; shared
   leat_tensor_t* fetches;      // fetch_count; filled when the status is OK
   int64_t deadline_ns;         // leat_clock_now_ns; LEAT_DEADLINE_NEVER
+  bool is_whole_step;          // nothing else of the step comes to the worker until cleanup_step
   void* collector;             // struct leat_step_collector_s, or NULL
   leat_step_waiter_t* waiter;  // NULL = nobody
 } leat_run_request_t;

@@ -101,6 +101,35 @@ static void calls_end_with_the_server(void** state) {
   }
 }
 
+// A step over the ps alone is a RunGraph there. Where it leaves something in the step's container,
+// a CleanupGraph follows.
+static void a_step_is_one_call(void** state) {
+  enum { STEPS = 20 };
+  cluster_scene_t* cluster = *state;
+  client_t client = open_client(cluster, false);
+  _Atomic(uint64_t)* calls = &cluster_task(cluster, CLUSTER_PS)->metrics.calls;
+  for (int keeps_state = 0; keeps_state < 2; ++keeps_state) {
+    const char* op = keeps_state ? "Stack" : "NoOp";
+    TF_OperationDescription* node = TF_NewOperation(client.graph, op, op);
+    TF_SetDevice(node, CLUSTER_PS_CPU);
+    if (keeps_state) TF_SetAttrType(node, "elem_type", TF_FLOAT);
+    const TF_Operation* target = TF_FinishOperation(node, client.status);
+    uint64_t before = 0;
+    for (int i = 0; i <= STEPS; ++i) {
+      if (i == 1) before = atomic_load(calls);  // the first step registers the graph
+      TF_SessionRun(client.session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL,
+                    client.status);
+      assert_string_equal(TF_Message(client.status), "");
+    }
+    if (keeps_state) {
+      cluster_wait_for_count(calls, before + 2 * STEPS);
+    } else {
+      assert_int_equal(atomic_load(calls), before + STEPS);
+    }
+  }
+  close_client(&client);
+}
+
 // One that takes its place does not know the session, as where another process takes it.
 static void a_new_server_knows_no_session(void** state) {
   cluster_scene_t* cluster = *state;
@@ -119,6 +148,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_target_decides_the_way),
       TEST(calls_end_with_the_server),
+      TEST(a_step_is_one_call),
       TEST(a_new_server_knows_no_session),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

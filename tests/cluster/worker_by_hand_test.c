@@ -194,7 +194,7 @@ static void open_by_hand(cluster_scene_t* cluster, by_hand_t* out_hand) {
   leat_string_builder_deinitialize(&graph);
 }
 
-typedef enum { WHOLE, EARLY, LAST } portion_t;
+typedef enum { WHOLE, EARLY, LAST, WHOLE_STEP } portion_t;
 
 // Begins a RunGraph that sends |sent| under "a", unless it is 0, and asks for |keys|.
 static void start_graph(by_hand_t* hand, int64_t step_id, portion_t part, float sent,
@@ -209,7 +209,8 @@ static void start_graph(by_hand_t* hand, int64_t step_id, portion_t part, float 
                                                .step_id = step_id,
                                                .send = {&value, sent != 0},
                                                .recv_key = {asked, count},
-                                               .is_partial = part != WHOLE,
+                                               .is_partial = part == EARLY || part == LAST,
+                                               .may_end_step = part == WHOLE_STEP,
                                                .is_last_partial_run = part == LAST};
   cluster_call_start(hand->cluster, CLUSTER_PS, WORKER("RunGraph"),
                      &leat_pb_run_graph_request_descriptor, &request, out_call);
@@ -247,6 +248,34 @@ static void a_graph_runs_by_hand(void** state) {
   start_graph(&hand, 3, WHOLE, 7, b, &call);
   cluster_call_expect(&call, LEAT_ABORTED, "Graph handle is not found: no such graph", NULL, NULL);
   cluster_call_free(&call);
+}
+
+static void expect_run(cluster_call_t* call, bool has_ended_step) {
+  leat_pb_run_graph_response_t response;
+  cluster_call_expect(call, LEAT_OK, "", &leat_pb_run_graph_response_descriptor, &response);
+  assert_int_equal(response.has_ended_step, has_ended_step);
+  cluster_call_free(call);
+}
+
+// With the master's leave the worker ends a step of which nothing is left, and only such a one.
+static void a_worker_may_end_a_step(void** state) {
+  by_hand_t hand;
+  cluster_call_t call;
+  leat_rendezvous_table_t* table = cluster_task(*state, CLUSTER_PS)->rendezvous;
+  open_by_hand(*state, &hand);
+  const char* const b[] = {hand.b, NULL};
+  start_graph(&hand, 1, WHOLE_STEP, 5, b, &call);
+  expect_run(&call, true);
+  assert_int_equal(leat_rendezvous_table_count(table), 0);
+  expect_receive(*state, 1, hand.b, 0, LEAT_ABORTED, "step 1 was cleaned up");
+  start_graph(&hand, 2, WHOLE_STEP, 5, NULL, &call);  // "b" is still to be fetched
+  expect_run(&call, false);
+  expect_receive(*state, 2, hand.b, 0, LEAT_OK, "");
+  clean_up(*state, 2);
+  start_graph(&hand, 3, WHOLE, 5, b, &call);
+  expect_run(&call, false);
+  assert_int_equal(leat_rendezvous_table_count(table), 1);
+  clean_up(*state, 3);
 }
 
 // A session may end while a graph of its master is being compiled. The graph is refused then: graph
@@ -424,6 +453,7 @@ int main(void) {
       TEST(bad_keys),
       TEST(requests_come_once),
       TEST(a_graph_runs_by_hand),
+      TEST(a_worker_may_end_a_step),
       TEST(a_graph_comes_when_its_session_has_ended),
       TEST(frames_have_the_numbers_of_tensorflow),
       TEST(bad_keys_of_a_graph),

@@ -162,6 +162,8 @@ static const leat_message_field_t run_graph_request_fields[] = {
         offsetof(leat_pb_run_graph_request_t, create_worker_session_called), -1, NULL, NULL},
     {"request_id", 11, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1,
         offsetof(leat_pb_run_graph_request_t, request_id), -1, NULL, NULL},
+    {"may_end_step", 1015, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_run_graph_request_t, may_end_step), -1, NULL, NULL},
 };
 static const uint8_t run_graph_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
@@ -169,7 +171,7 @@ static const uint8_t run_graph_request_tags[LEAT_MESSAGE_SHORT_TAGS] = {
         0, 0, 0, 8, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11,
 };
 const leat_message_descriptor_t leat_pb_run_graph_request_descriptor = {
-    "tensorflow.RunGraphRequest", sizeof(leat_pb_run_graph_request_t), 11, 2,
+    "tensorflow.RunGraphRequest", sizeof(leat_pb_run_graph_request_t), 12, 2,
         run_graph_request_fields, run_graph_request_tags, false,
 };
 
@@ -188,13 +190,15 @@ static const leat_message_field_t run_graph_response_fields[] = {
         offsetof(leat_pb_run_graph_response_t, status_code), -1, NULL, NULL},
     {"status_error_message", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_run_graph_response_t, status_error_message), -1, NULL, NULL},
+    {"has_ended_step", 1015, LEAT_FIELD_BOOL, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_run_graph_response_t, has_ended_step), -1, NULL, NULL},
 };
 static const uint8_t run_graph_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
         0, 0, 4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6,
 };
 const leat_message_descriptor_t leat_pb_run_graph_response_descriptor = {
-    "tensorflow.RunGraphResponse", sizeof(leat_pb_run_graph_response_t), 6, 2,
+    "tensorflow.RunGraphResponse", sizeof(leat_pb_run_graph_response_t), 7, 2,
         run_graph_response_fields, run_graph_response_tags, false,
 };
 

@@ -125,6 +125,7 @@ struct leat_pb_run_graph_request_s {
   bool is_last_partial_run;
   bool store_errors_in_response_body;
   bool create_worker_session_called;
+  bool may_end_step;
 };
 extern const leat_message_descriptor_t leat_pb_run_graph_request_descriptor;
 
@@ -135,6 +136,7 @@ struct leat_pb_run_graph_response_s {
   leat_pb_string_list_t partition_graph;
   leat_string_view_t status_error_message;
   int32_t status_code;
+  bool has_ended_step;
 };
 extern const leat_message_descriptor_t leat_pb_run_graph_response_descriptor;
 
