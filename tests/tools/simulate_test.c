@@ -73,19 +73,19 @@ static void test_one_worker(void** state) {
                            MEDIAN), 1.6, 1e-9);
 }
 
-// Each call costs 10 us at both ends. The worker sends RunGraph and CleanupGraph to 2 servers,
-// takes 3 values of each and sends 4 to each; a server has the two calls, 3 and 4. The worker's
-// work on what comes from both servers is not at the same time on its one core.
+// Each call costs 10 us at both ends. The worker sends RunGraph to 2 servers, takes 3 values of each
+// and sends 4 to each; a server has that call, 3 and 4. The worker's work on what comes from both
+// servers is not at the same time on its one core.
 static void test_calls(void** state) {
   const char* text = "servers = 2\ncall_cpu = 10 us\nstep_cpu = 100 us\nworker_cores = 1\n"
                      "phase = server messages 6\nphase = worker compute 1 ms messages 8\n"
                      "phase = server\n";
   const double call = 10e-6;
   expect_near(simulate_one(text, "", MEDIAN),
-              100e-6 + 4 * call + (2 + 3) * call + 6 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
+              100e-6 + 2 * call + (1 + 3) * call + 6 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
   // With two cores it is.
   expect_near(simulate_one(text, "--set worker_cores=2", MEDIAN),
-              100e-6 + 4 * call + (2 + 3) * call + 3 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
+              100e-6 + 2 * call + (1 + 3) * call + 3 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
 }
 
 // Both ends copy while the bytes are on their way, so the slowest of the three counts.

@@ -1,7 +1,6 @@
 // How a cluster trains, as events. A step of a worker goes the way of Leat's protocol: its master
 // asks each server to run its part (RunGraph); the phases follow each other; each value crosses by
-// a call of its own (RecvTensor); each server answers when its part is done, and is told to forget
-// the step afterwards (CleanupGraph).
+// a call of its own (RecvTensor); each server answers when its part is done, and forgets the step.
 //
 //   worker  START ─▶ RunGraph ·┐              ┌▶ TAKE ─▶ COMPUTE ─▶ ··┐          ┌▶ step ends
 //   server                     └▶ SERVE ─▶ ···┘                       └▶ SERVE ─▶┘
@@ -119,13 +118,12 @@ static void start_step(cluster_t* c, int worker) {
   r->round = c->round;
   r->factor = straggler_next(&c->straggler);
   r->is_idle = false;
-  // RunGraph and CleanupGraph to each server.
-  double seconds = c->s->step_cpu + 2 * c->servers * c->s->call_cpu;
+  // RunGraph to each server.
+  double seconds = c->s->step_cpu + c->servers * c->s->call_cpu;
   work(c, cpu_of(c, false, worker), seconds, 1, (event_t){worker, NOBODY, 0, START});
 }
 
-// The work that a server does for a worker in a phase. In its first phase it takes RunGraph too,
-// and CleanupGraph is counted there.
+// The work that a server does for a worker in a phase. In its first phase it takes RunGraph too.
 static void serve(cluster_t* c, event_t event) {
   const scenario_t* s = c->s;
   const phase_t* phase = &s->phases[event.phase];
@@ -133,7 +131,7 @@ static void serve(cluster_t* c, event_t event) {
   if (event.phase > 0) {
     calls += portions_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
   }
-  if (event.phase <= 1) calls += 2;
+  if (event.phase <= 1) calls += 1;
   bool is_late = s->policy == POLICY_SYNC && c->replicas[event.worker].round != c->round &&
                  event.phase == s->phase_count - 1;
   double seconds = is_late ? 0 : portions_of(&phase->compute, event.server, c->servers);
