@@ -119,7 +119,7 @@ for name in root stranger; do
 done
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout task.key -out task.csr \
   -subj /CN=task
-echo subjectAltName=DNS:localhost > names
+echo subjectAltName=DNS:localhost,IP:127.0.0.1 > names
 openssl x509 -req -in task.csr -CA root.pem -CAkey root.key -CAcreateserial -days 2 -extfile names \
   -out task.pem
 """
@@ -152,13 +152,15 @@ class CertificatesTest(unittest.TestCase):
         b = a * 2
       with self.use(**own):
         workers, servers = tf.test.create_local_cluster(1, 1)
-        with tf.Session(workers[0].target) as session:
+        # By another name than the server's own it is reached by the network and not by a call.
+        target = workers[0].target.replace('localhost', '127.0.0.1')
+        with tf.Session(target) as session:
           self.assertEqual(session.run(b), 42)
       with self.use(authority='stranger.pem'), self.assertRaisesRegex(
           tf.errors.UnavailableError, 'certificate verify failed'):
-        tf.Session(workers[0].target)
+        tf.Session(target)
       with self.use(authority='root.pem'), self.assertRaises(tf.errors.UnavailableError):
-        tf.Session(workers[0].target)
+        tf.Session(target)
       with self.use(**dict(own, key='root.key')), self.assertRaisesRegex(
           tf.errors.InvalidArgumentError, "LEAT_KEY is '.*root.key', which holds another key"):
         tf.train.Server.create_local_server()
