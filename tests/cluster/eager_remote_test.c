@@ -94,7 +94,11 @@ static void expect_device(eager_scene_t* scene, TFE_TensorHandle* handle, const 
 }
 
 static leat_eager_context_t* context_of(eager_scene_t* scene, int task) {
-  return cluster_task(scene->cluster, task)->eager_contexts;
+  leat_task_t* own = cluster_task(scene->cluster, task);
+  leat_mutex_lock(&own->mutex);
+  leat_eager_context_t* context = own->eager_contexts;
+  leat_mutex_unlock(&own->mutex);
+  return context;
 }
 
 // Waits until the task keeps the outputs of |count| ops for the client.
@@ -382,9 +386,11 @@ static void test_failures(void** state) {
   TFE_TensorHandle* z = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
   leat_eager_context_t* context = context_of(scene, CLUSTER_PS);
   uint64_t op_id = 0;
+  leat_mutex_lock(&context->mutex);
   for (size_t i = 0; i < context->outputs.capacity; ++i) {
     if (context->outputs.used[i]) op_id = context->outputs.keys[i];
   }
+  leat_mutex_unlock(&context->mutex);
   LEAT_EXPECT_OK(leat_eager_context_drop(context, (int64_t)op_id, 0));
   expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "Neg", z, NULL), TF_INVALID_ARGUMENT,
                  "Unable to find the relevant tensor");
