@@ -168,6 +168,7 @@ leat_status_t leat_task_open_plane(leat_task_t* task, bool is_local) {
   const char* reads = leat_environment_get_trusted("LEAT_READ_MEMORY");
   const leat_plane_options_t options = {.is_local = is_local,
                                         .is_distant = reads && !strcmp(reads, "0"),
+                                        .pool = task->pool,
                                         .allocator = task->allocator,
                                         .serve = serve,
                                         .data = task};

@@ -20,6 +20,7 @@
 #ifndef LEAT_CLUSTER_PLANE_H_
 #define LEAT_CLUSTER_PLANE_H_
 
+#include "base/thread_pool.h"
 #include "cluster/plane_module.h"
 #include "formats/generated/plane.h"
 #include "kernel/rendezvous.h"
@@ -31,6 +32,7 @@ typedef struct leat_plane_options_s {
   bool is_local;  // only processes of this machine can reach the end
   // As if all other tasks ran on other machines: none reads the memory of another.
   bool is_distant;
+  leat_thread_pool_t* pool;  // helps to read another's memory; retained by the caller; may be NULL
   leat_allocator_t* allocator;
   int64_t proof_timeout_ns;  // how long a way may take to prove itself; 0: 5 s
   // Gives |fn| the value that a Send of this task leaves under |key|, or, where |member| names a
