@@ -57,9 +57,12 @@ void leat_plane_prove_memory(leat_plane_way_t* way, const leat_plane_frame_t* gr
                                                   &number, sizeof number);
   const bool is_proved = !status && number == way->plane->number;
   atomic_store(&way->process, is_proved ? greeting->process : 0);
-  leat_log(LEAT_LOG_DEBUG, "UCX: large values of another task are %s: %s",
-           is_proved ? "read from its memory" : "not read from its memory",
-           status ? leat_status_message(status) : "process numbers tell whether it is near");
+  if (is_proved) {
+    leat_log(LEAT_LOG_DEBUG, "UCX: large values of another task are read from its memory");
+  } else {
+    leat_log(LEAT_LOG_DEBUG, "UCX: large values of another task are sent by it: %s",
+             status ? leat_status_message(status) : "its process number is of another process here");
+  }
   leat_status_free(status);
 }
 
