@@ -173,19 +173,28 @@ static inline void expect_floats(pair_t* pair, int64_t step_id, int64_t count) {
 
 // ---- Scenes -------------------------------------------------------------------------------------
 
+// Opens two ends, of which one may be distant, and the way between them.
+static inline void open_pair(pair_t* pair, bool near_is_distant) {
+  const bool all_are_distant = is_distant;
+  *pair = (pair_t){.incarnation = 77};
+  leat_mutex_initialize(&pair->serving.mutex);
+  is_distant = all_are_distant || near_is_distant;
+  pair->near = open_end(&pair->serving);
+  is_distant = all_are_distant;
+  pair->far = open_end(&pair->serving);
+  assert_true(leat_plane_asks(pair->near, pair->incarnation));
+  assert_false(leat_plane_asks(pair->near, pair->incarnation));
+  const leat_pb_plane_offer_t near = leat_plane_offer(pair->near);
+  const leat_pb_plane_offer_t far = leat_plane_offer(pair->far);
+  LEAT_EXPECT_OK(leat_plane_join(pair->far, &near));
+  LEAT_EXPECT_OK(leat_plane_join(pair->near, &far));
+  LEAT_EXPECT_OK(leat_plane_join(pair->near, &far));
+  leat_plane_answer(pair->near, pair->incarnation, &far);
+}
+
 static inline int set_up(void** state) {
   static pair_t pair;
-  pair = (pair_t){.incarnation = 77};
-  leat_mutex_initialize(&pair.serving.mutex);
-  pair.near = open_end(&pair.serving);
-  pair.far = open_end(&pair.serving);
-  assert_true(leat_plane_asks(pair.near, pair.incarnation));
-  assert_false(leat_plane_asks(pair.near, pair.incarnation));
-  const leat_pb_plane_offer_t near = leat_plane_offer(pair.near), far = leat_plane_offer(pair.far);
-  LEAT_EXPECT_OK(leat_plane_join(pair.far, &near));
-  LEAT_EXPECT_OK(leat_plane_join(pair.near, &far));
-  LEAT_EXPECT_OK(leat_plane_join(pair.near, &far));
-  leat_plane_answer(pair.near, pair.incarnation, &far);
+  open_pair(&pair, false);
   *state = &pair;
   return 0;
 }
