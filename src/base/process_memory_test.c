@@ -25,7 +25,7 @@ typedef struct child_s {
 
 static child_t child;
 
-static char byte_of(size_t index) { return (char)(index * 7 + (index >> 12)); }
+static char byte_of(size_t index) { return (char)(index * 7 + (index >> 12) + (index >> 24)); }
 
 static int start_child(void** state) {
   int ready[2];

@@ -16,7 +16,9 @@ static _Atomic(size_t) copied_bytes;
 // Volatile, or the compiler would see that memcpy does, and call that.
 static void* (*volatile move)(void* to, const void* from, size_t size) = memmove;
 #undef memcpy
-void* memcpy(void* restrict to, const void* restrict from, size_t size);
+// Visible, or the libraries would call their own.
+__attribute__((visibility("default"))) void* memcpy(void* restrict to, const void* restrict from,
+                                                    size_t size);
 void* memcpy(void* restrict to, const void* restrict from, size_t size) {
   if (size >= COUNTED_BYTES) atomic_fetch_add(&copied_bytes, size);
   return move(to, from, size);
@@ -247,14 +249,15 @@ static void ends_that_join_at_once_get_one_way(void** state) {
 }
 
 // The elements of a large value are copied by nobody in between: the kernel moves them from the
-// sender's buffer into the receiver's, or to the socket and from there into the receiver's.
+// sender's buffer into the receiver's. By TCP, UCX copies them once on their way.
 static void large_values_are_not_copied(void** state) {
   expect_floats(*state, 1, 10);
   atomic_store(&copied_bytes, 0);
   expect_floats(*state, 2, LARGE_FLOATS);
   const size_t copied = atomic_load(&copied_bytes);
-  if (copied >= 1000000) print_error("%zu bytes were copied\n", copied);
-  assert_true(copied < 1000000);  // of 100 MB
+  const size_t by_ucx = is_distant ? LARGE_FLOATS * sizeof(float) : 0;
+  if (copied >= by_ucx + 1000000) print_error("%zu bytes were copied\n", copied);
+  assert_true(copied < by_ucx + 1000000);  // of 100 MB
 }
 
 // ---- Another process ----------------------------------------------------------------------------
