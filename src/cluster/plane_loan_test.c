@@ -152,6 +152,12 @@ static void a_cancelled_fetch_gives_back(void** state) {
   expect_floats(pair, 3, 100000);
 }
 
+// Has a process do nothing any more; it may still answer until it has stopped.
+static void stop_process(const process_t* process) {
+  assert_int_equal(kill(process->number, SIGSTOP), 0);
+  assert_int_equal(waitpid(process->number, NULL, WUNTRACED), process->number);
+}
+
 enum { BREAKS, STOPS, DIES, CAUSES };
 
 // The other end is stopped by a signal and takes nothing. Whatever ends the way lets the elements
@@ -164,7 +170,7 @@ static void the_end_of_a_way_lets_loans_go(void** state) {
     start_process(&pair, &process);
     expect_floats(&pair, 1, 100000);
     assert_int_equal(count_read(&pair), 1);
-    assert_int_equal(kill(process.number, SIGSTOP), 0);
+    stop_process(&process);
     leat_plane_way_t* way = only_way(pair.near);
     leat_reference_count_retain(&way->references);
     assert_true(lend(way, &lent));
@@ -294,7 +300,7 @@ static void a_loan_is_given_back_by_its_way_alone(void** state) {
   lent_t lent = {0};
   start_process(&pair, &process);
   expect_floats(&pair, 1, 10);
-  assert_int_equal(kill(process.number, SIGSTOP), 0);
+  stop_process(&process);
   leat_plane_t* plane = pair.near;
   leat_plane_way_t* way = only_way(plane);
   const uint64_t number = way->number;
