@@ -14,9 +14,9 @@
 // thing, and values go by UCX.
 //
 // The sender may let the elements go before they are read: it stops, or holds the way for lost. Its
-// memory is then used for something else, and reading it fails in no way. So each loan has a seal in
-// the sender's memory, a number that no other loan had, which is broken before the elements are let
-// go. The receiver reads the seal after the elements: where it is whole, so are they. This also
+// memory is then used for something else, and reading it fails in no way. So each loan has a seal
+// in the sender's memory, a number that no other loan had, which is broken before the elements are
+// let go. The receiver reads the seal after the elements: where it is whole, so are they. This also
 // tells that the process has not ended meanwhile and left its number to another one, which has no
 // such seal. No process writes to the memory of another, so that one that is killed stops nobody.
 #include <string.h>
@@ -61,7 +61,7 @@ void leat_plane_prove_memory(leat_plane_way_t* way, const leat_plane_frame_t* gr
     leat_log(LEAT_LOG_DEBUG, "UCX: large values of another task are read from its memory");
   } else {
     leat_log(LEAT_LOG_DEBUG, "UCX: large values of another task are sent by it: %s",
-             status ? leat_status_message(status) : "its process number is of another process here");
+             status ? leat_status_message(status) : "another process has its number here");
   }
   leat_status_free(status);
 }

@@ -212,8 +212,8 @@ static void take_value(leat_plane_t* plane, message_t* message, leat_status_t st
   leat_plane_end_call(plane, frame->call, status, status ? (leat_slot_t){0} : value);
 }
 
-// Reads the elements of a value that is lent, and gives them back. The sender keeps them until it is
-// told, also where nobody waits for the value any more.
+// Reads the elements of a value that is lent, and gives them back. The sender keeps them until it
+// is told, also where nobody waits for the value any more.
 static void receive_loan(leat_plane_t* plane, message_t* message) {
   const leat_plane_frame_t* frame = &message->frame;
   leat_status_t status = leat_ok_status();

@@ -13,8 +13,8 @@
 //   TAKEN                                                             none
 //
 // HELLO is answered by WELCOME, and that by READY, each when all of its body is there: then both
-// ends know that large bodies go both ways. LENT is answered by TAKEN, when the receiver has read the
-// elements or wants them no more.
+// ends know that large bodies go both ways. LENT is answered by TAKEN, when the receiver has read
+// the elements or wants them no more.
 //
 // Lock order. Two that open ways take turns by |joining|, which is taken before all others. The
 // engine calls |begin| with its own lock held, and that takes the plane's mutex. So

@@ -1,6 +1,5 @@
-// Ends of the plane of values for tests, without tasks around them, and fetches between them. Values
-// are arrays of floats that the key gives the length of, and the number of the step the first
-// element.
+// Ends of the plane of values for tests, without tasks around them, and fetches between them. A
+// value is a vector of floats: the key says how many, and the number of the step is the first one.
 #ifndef LEAT_CLUSTER_PLANE_SCENE_H_
 #define LEAT_CLUSTER_PLANE_SCENE_H_
 
@@ -40,8 +39,9 @@ static inline leat_slot_t make_floats(int64_t count, float first) {
   return slot;
 }
 
-static inline void serve(void* data, int64_t step_id, leat_string_view_t key, leat_string_view_t member,
-                  leat_rendezvous_receive_fn_t fn, void* fn_data) {
+static inline void serve(void* data, int64_t step_id, leat_string_view_t key,
+                         leat_string_view_t member, leat_rendezvous_receive_fn_t fn,
+                         void* fn_data) {
   serving_t* serving = data;
   int64_t count = 0;
   leat_slot_t slot = {.alive = true};
@@ -141,8 +141,8 @@ static inline bool ask(leat_plane_t* plane, uint64_t incarnation, int64_t step_i
 }
 
 // Begins a fetch. The way may not be ready yet.
-static inline void start_of_member(pair_t* pair, int64_t step_id, const char* key, const char* member,
-                            fetched_t* out_fetched) {
+static inline void start_of_member(pair_t* pair, int64_t step_id, const char* key,
+                                   const char* member, fetched_t* out_fetched) {
   const int64_t begin_ns = leat_clock_now_ns();
   while (!ask(pair->near, pair->incarnation, step_id, key, member, out_fetched)) {
     assert_true(leat_clock_now_ns() - begin_ns < NO_HANG_NS);

@@ -1,6 +1,6 @@
-// Whose memory a variable has after an assignment: that of the value, where nobody else has it, else
-// its own, into which the value is copied. What somebody else has is never changed by later updates
-// of the variable.
+// Whose memory a variable has after an assignment: that of the value, where nobody else has it,
+// else its own, into which the value is copied. What somebody else has is never changed by later
+// updates of the variable.
 #include <stdlib.h>
 
 #include "session/scene.h"

@@ -52,8 +52,8 @@ leat_status_t leat_process_memory_read(int64_t process, uint64_t address, void* 
 leat_status_t leat_process_memory_read(int64_t process, uint64_t address, void* buffer,
                                        size_t size_bytes) {
   return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "Reading the memory of process %" PRId64 " failed: the system has no such "
-                          "function", process);
+                          "Reading the memory of process %" PRId64 " failed: the system has no "
+                          "such function", process);
 }
 
 #endif
