@@ -110,7 +110,7 @@ bool leat_plane_lend(leat_plane_way_t* way, uint64_t call, leat_string_view_t he
   // From here on another thread may take the loan back and free it.
   const leat_plane_frame_t frame = {.kind = LEAT_PLANE_LENT,
                                     .call = call,
-                                    .seal_address = address_of(loan),
+                                    .seal_address = address_of(&loan->seal),
                                     .seal = seal,
                                     .elements = address_of(elements.data),
                                     .elements_bytes = elements.size};
