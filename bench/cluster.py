@@ -6,8 +6,9 @@ Both clusters have one parameter server and two workers, each a process on this 
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
 client's own time is therefore in every row, and makes the ratios smaller than those of the servers.
 Rounds of the two alternate, so that a disturbance of the machine meets both. Shown are the minimum
-and the median over all rounds; the ratio is TensorFlow's median over Leat's. With --ucx a cluster
-of Leat's with the protocol grpc+ucx comes first, and Leat's with grpc is the other. With --hosts
+and the median over all rounds; the ratio is TensorFlow's median over Leat's. With --ucx there are
+three clusters: Leat's with the protocol grpc+ucx comes first, then Leat's with grpc and
+TensorFlow's, each with the ratio of its median to the first one's. With --hosts
 both are Leat's with four workers: two on each of two hosts, whose reductions go by hosts, and each
 on one of its own, whose reductions go around a ring; all are on this machine, so that the network
 between hosts, which the first way spares, costs the two alike. With --inside the client is a part
@@ -251,8 +252,9 @@ def measure(callables, count, rounds):
 def show(row, values, unit):
   scale = {'us': 1e6, 'ms': 1e3, 'MB': 1}[unit]
   cells = ['%10.1f%10.1f' % (min(v) * scale, statistics.median(v) * scale) for v in values]
-  leat, tensorflow = map(statistics.median, values)
-  print('%-38s%3s%s%s%8.2f' % (row, unit, *cells, tensorflow / leat), flush=True)
+  first, *others = map(statistics.median, values)
+  cells += ['%8.2f' % (other / first) for other in others]
+  print('%-38s%3s%s' % (row, unit, ''.join(cells)), flush=True)
 
 
 def main():
@@ -263,7 +265,7 @@ def main():
   parser.add_argument('--quick', action='store_true', help='fewer steps a round')
   way = parser.add_mutually_exclusive_group()
   way.add_argument('--ucx', action='store_true',
-                   help='values by UCX beside values by gRPC, both of Leat')
+                   help="values by UCX beside Leat's and TensorFlow's by gRPC")
   way.add_argument('--hosts', action='store_true',
                    help='reductions of four workers by hosts beside those around a ring')
   way.add_argument('--inside', action='store_true',
@@ -281,14 +283,16 @@ def main():
     names = 'by hosts min, median', 'around a ring'
     clusters = [Cluster({'ps': 'L', 'worker': 'L' * len(h)}, config, {'worker': h}) for h in HOSTS]
   else:
-    names = ('by UCX min, median', 'by gRPC') if options.ucx else ('Leat min, median', 'TensorFlow')
+    names = 'Leat min, median', 'TensorFlow'
+    if options.ucx:
+      names = 'by UCX min, median', 'by gRPC', 'TensorFlow'
     clusters = [Cluster({'ps': p, 'worker': p * 2}, config)
-                for p in ('UL' if options.ucx else 'LT')]
+                for p in ('ULT' if options.ucx else 'LT')]
   try:
     if not options.inside:
       for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
         cluster.start()
-    print('%-41s%20s%20s%8s' % ('', *names, 'ratio'))
+    print(' ' * 41 + ''.join('%20s' % name for name in names) + '   ratio' * (len(names) - 1))
     rows = (measure_inside if options.inside else measure_steps)(tf, clusters, options)
     for row in rows:
       show(*row)

@@ -36,7 +36,7 @@ if(NOT TARGET leat_module_grpc)
     "/(cluster/(rpc[a-z_]*|${any_server})|tools/server_command)_test\\.c$")
 endif()
 if(NOT TARGET leat_module_ucx OR NOT TARGET leat_module_grpc)
-  list(FILTER test_sources EXCLUDE REGEX "cluster/plane(_cluster)?_test\\.c$")
+  list(FILTER test_sources EXCLUDE REGEX "cluster/plane(_cluster|_loan)?_test\\.c$")
 endif()
 leat_glob(kit_sources tests/*.c)
 list(FILTER kit_sources EXCLUDE REGEX "_(test|plugin)\\.c$")
@@ -172,11 +172,13 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
   endif()
   if(TARGET leat_module_ucx AND TARGET leat_module_grpc)
     add_dependencies(cluster.plane_test leat_module_ucx)
+    add_dependencies(cluster.plane_loan_test leat_module_ucx)
     set_target_properties(cluster.plane_test PROPERTIES ENABLE_EXPORTS ON)  # its memcpy
     add_dependencies(tests.cluster.plane_cluster_test leat_module_ucx leat_module_grpc)
     # UCX watches madvise with a lock, and a thread calls it once more when TSan has let it go.
     if(LEAT_SANITIZE MATCHES thread)
-      set_tests_properties(cluster.plane_test tests.cluster.plane_cluster_test PROPERTIES
+      set_tests_properties(cluster.plane_test cluster.plane_loan_test
+        tests.cluster.plane_cluster_test PROPERTIES
         ENVIRONMENT "${LEAT_TEST_ENVIRONMENT};UCX_MEM_EVENTS=no")
     endif()
   endif()

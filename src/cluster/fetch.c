@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/span.h"
 #include "cluster/collective_chunk.h"
@@ -164,8 +165,13 @@ static void serve(void* data, int64_t step_id, leat_string_view_t key, leat_stri
 
 leat_status_t leat_task_open_plane(leat_task_t* task, bool is_local) {
   LEAT_DCHECK(task == task->root && !task->plane);
-  const leat_plane_options_t options = {
-      .is_local = is_local, .allocator = task->allocator, .serve = serve, .data = task};
+  const char* reads = leat_environment_get_trusted("LEAT_READ_MEMORY");
+  const leat_plane_options_t options = {.is_local = is_local,
+                                        .is_distant = reads && !strcmp(reads, "0"),
+                                        .pool = task->pool,
+                                        .allocator = task->allocator,
+                                        .serve = serve,
+                                        .data = task};
   return leat_plane_create(&options, &task->plane);
 }
 

@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "cluster/plane_message.h"
 
-#define VERSION 3
+#define VERSION 4
 // How long a way may take to prove itself, by default. Values go by gRPC in that time.
 #define PROOF_TIMEOUT_NS INT64_C(5000000000)
 #define LARGEST_REQUEST (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
@@ -109,7 +109,9 @@ void leat_plane_greet(leat_plane_way_t* way, leat_plane_kind_t kind) {
   if (kind == LEAT_PLANE_HELLO || kind == LEAT_PLANE_WELCOME) {
     body = (leat_rpc_piece_t){way->plane->proof, LEAT_PLANE_PROOF_BYTES, release_nothing, NULL};
   }
-  leat_plane_send(way, (leat_plane_frame_t){.kind = kind}, LEAT_SV(""), LEAT_SV(""), body);
+  leat_plane_frame_t frame = {.kind = kind};
+  leat_plane_show_memory(way, &frame);
+  leat_plane_send(way, frame, LEAT_SV(""), LEAT_SV(""), body);
 }
 
 // The mutex is held.
@@ -267,8 +269,10 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
     return false;
   }
   *out_call = call;
-  const leat_plane_frame_t frame = {
-      .kind = LEAT_PLANE_REQUEST, .call = call->number, .step_id = step_id};
+  const leat_plane_frame_t frame = {.kind = LEAT_PLANE_REQUEST,
+                                    .call = call->number,
+                                    .step_id = step_id,
+                                    .can_read = atomic_load(&way->process) != 0};
   leat_plane_send(way, frame, key, member, (leat_rpc_piece_t){0});
   leat_plane_way_release(way);
   return true;
@@ -317,6 +321,7 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
         leat_make_status(code, "Receiving a value failed: the connection by UCX broke: %s", reason),
         (leat_slot_t){0});
   }
+  leat_plane_take_back_all(plane, number);
   leat_plane_way_release((leat_plane_way_t*)(uintptr_t)found);
 }
 
@@ -379,6 +384,7 @@ leat_status_t leat_plane_create(const leat_plane_options_t* options, leat_plane_
                           .proof = proof};
   if (!plane->options.proof_timeout_ns) plane->options.proof_timeout_ns = PROOF_TIMEOUT_NS;
   do plane->number = leat_random_seed(); while (plane->number <= PAIR_ABSENT);
+  plane->last_seal = plane->number;
   leat_mutex_initialize(&plane->joining);
   leat_mutex_initialize(&plane->mutex);
   leat_condition_initialize(&plane->changed);
@@ -386,6 +392,7 @@ leat_status_t leat_plane_create(const leat_plane_options_t* options, leat_plane_
   leat_word_map_initialize(plane->allocator, &plane->lost);
   leat_word_map_initialize(plane->allocator, &plane->pairs);
   leat_word_map_initialize(plane->allocator, &plane->calls);
+  leat_word_map_initialize(plane->allocator, &plane->loans);
   plane->module->initialize(&host);
   const leat_plane_owner_t owner = {plane, leat_plane_begin_message, leat_plane_end_message, lost};
   const int code = plane->module->end_open(&owner, options->is_local, &plane->end,
@@ -432,11 +439,12 @@ void leat_plane_stop(leat_plane_t* plane) {
 void leat_plane_free(leat_plane_t* plane) {
   if (!plane) return;
   leat_plane_stop(plane);
-  LEAT_DCHECK(plane->calls.count == 0 && plane->ways.count == 0);
+  LEAT_DCHECK(plane->calls.count == 0 && plane->ways.count == 0 && plane->loans.count == 0);
   leat_word_map_deinitialize(&plane->ways);
   leat_word_map_deinitialize(&plane->lost);
   leat_word_map_deinitialize(&plane->pairs);
   leat_word_map_deinitialize(&plane->calls);
+  leat_word_map_deinitialize(&plane->loans);
   leat_condition_deinitialize(&plane->changed);
   leat_mutex_deinitialize(&plane->mutex);
   leat_mutex_deinitialize(&plane->joining);

@@ -2,7 +2,8 @@
 // the calls of RecvTensor and RecvBuf. Each task has an end, at which messages come in. What a task
 // wants of another's Send, or of a member of a collective, it asks for in a message, and the answer
 // brings the value: a small one together with the message, the elements of a large one straight
-// from the sender's buffer into the receiver's tensor.
+// from the sender's buffer into the receiver's tensor. Two processes of one machine need no network
+// for that: the receiver reads the elements from the sender's memory (cluster/plane_loan.c).
 //
 //   fetch ─ REQUEST {step, key, member} ─▶ serve ─▶ rendezvous, or round, of the step at the sender
 //   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
@@ -19,6 +20,7 @@
 #ifndef LEAT_CLUSTER_PLANE_H_
 #define LEAT_CLUSTER_PLANE_H_
 
+#include "base/thread_pool.h"
 #include "cluster/plane_module.h"
 #include "formats/generated/plane.h"
 #include "kernel/rendezvous.h"
@@ -28,6 +30,9 @@ typedef struct leat_plane_call_s leat_plane_call_t;
 
 typedef struct leat_plane_options_s {
   bool is_local;  // only processes of this machine can reach the end
+  // As if all other tasks ran on other machines: none reads the memory of another.
+  bool is_distant;
+  leat_thread_pool_t* pool;  // helps to read another's memory; retained by the caller; may be NULL
   leat_allocator_t* allocator;
   int64_t proof_timeout_ns;  // how long a way may take to prove itself; 0: 5 s
   // Gives |fn| the value that a Send of this task leaves under |key|, or, where |member| names a

@@ -1,6 +1,7 @@
 // Understands the messages of the plane that come in. For each there is a message_t from the moment
 // when its header is seen until its body is there: the body of a value of plain numbers goes into
 // the value's tensor, that of any other message into memory of its own, and is decoded at the end.
+// The body of a value that is lent is read then, since that takes long for a large one.
 // The tensor belongs to the message until all of it is there, so that UCX never writes to memory
 // that somebody else has; whether anybody still wants it is asked then.
 //
@@ -35,8 +36,8 @@ static void* allocate(size_t size_bytes) {
 
 static void free_memory(void* pointer) { leat_allocator_free(leat_allocator_system(), pointer); }
 
-// Finds the place for the elements of a value. false without memory for them.
-static bool place_value(message_t* message, char** out_body) {
+// Finds the place for the elements of a value, where they are plain numbers.
+static leat_status_t place_value(message_t* message, char** out_body) {
   const leat_plane_frame_t* frame = &message->frame;
   const leat_rpc_piece_t pieces[] = {
       {.data = message->rest, .size = frame->head_bytes},
@@ -44,10 +45,8 @@ static bool place_value(message_t* message, char** out_body) {
       {.data = message->rest + frame->head_bytes, .size = frame->tail_bytes}};
   leat_status_t status = leat_recv_tensor_place((leat_rpc_bytes_t){pieces, 3}, &message->value,
                                                 &message->is_placed);
-  const bool has_failed = status != NULL;
-  leat_status_free(status);
   if (message->is_placed) *out_body = message->value.tensor.data;
-  return !has_failed;
+  return status;
 }
 
 static bool is_right(const leat_plane_frame_t* frame, size_t rest_bytes, size_t body_bytes) {
@@ -55,7 +54,11 @@ static bool is_right(const leat_plane_frame_t* frame, size_t rest_bytes, size_t 
   switch (frame->kind) {
     case LEAT_PLANE_HELLO: case LEAT_PLANE_WELCOME:
       return rest_bytes == 0 && body_bytes == LEAT_PLANE_PROOF_BYTES;
-    case LEAT_PLANE_READY: case LEAT_PLANE_GOODBYE: return rest_bytes == 0 && body_bytes == 0;
+    case LEAT_PLANE_READY: case LEAT_PLANE_GOODBYE: case LEAT_PLANE_TAKEN:
+      return rest_bytes == 0 && body_bytes == 0;
+    case LEAT_PLANE_LENT:
+      return rest_bytes == parts_bytes && body_bytes == 0 && frame->elements_bytes > 0 &&
+             frame->elements_bytes <= PTRDIFF_MAX;
     case LEAT_PLANE_REQUEST: return rest_bytes == parts_bytes && body_bytes == 0;
     case LEAT_PLANE_VALUE: return rest_bytes == parts_bytes;
     case LEAT_PLANE_FAILURE: return rest_bytes == 0 && body_bytes <= LARGEST_TEXT &&
@@ -84,17 +87,20 @@ void* leat_plane_begin_message(void* data, const char* header, size_t header_siz
   message->frame = frame;
   message->body_bytes = body_bytes;
   if (rest_bytes) memcpy(message->rest, header + sizeof frame, rest_bytes);
-  const bool has_place = frame.kind != LEAT_PLANE_VALUE || place_value(message, out_body);
-  if (has_place && !message->is_placed && body_bytes) {
+  leat_status_t status = leat_ok_status();
+  if (frame.kind == LEAT_PLANE_VALUE) status = place_value(message, out_body);
+  if (!status && !message->is_placed && body_bytes) {
     message->body = allocate(body_bytes);
     *out_body = message->body;
   }
+  leat_status_free(status);  // without a place the message ends with a status of its own
   return message;
 }
 
 typedef struct reception_s {
   leat_plane_t* plane;
   uint64_t from, call;
+  bool can_read;
 } reception_t;
 
 static void answer_failure(leat_plane_way_t* way, uint64_t call, leat_status_t status) {
@@ -109,7 +115,7 @@ static void answer_failure(leat_plane_way_t* way, uint64_t call, leat_status_t s
   leat_status_free(status);
 }
 
-static void answer_value(leat_plane_way_t* way, uint64_t call, leat_slot_t value) {
+static void answer_value(leat_plane_way_t* way, uint64_t call, bool can_read, leat_slot_t value) {
   leat_rpc_piece_t pieces[LEAT_RECV_TENSOR_PIECES];
   leat_rpc_bytes_t bytes;
   // The tensor of a dead value says nothing.
@@ -119,9 +125,12 @@ static void answer_value(leat_plane_way_t* way, uint64_t call, leat_slot_t value
     answer_failure(way, call, status);
     return;
   }
-  const leat_plane_frame_t frame = {.kind = LEAT_PLANE_VALUE, .call = call};
-  leat_plane_send(way, frame, leat_string_view_make(pieces[0].data, pieces[0].size),
-             leat_string_view_make(pieces[2].data, pieces[2].size), pieces[1]);
+  const leat_string_view_t head = leat_string_view_make(pieces[0].data, pieces[0].size);
+  const leat_string_view_t tail = leat_string_view_make(pieces[2].data, pieces[2].size);
+  if (!can_read || !leat_plane_lend(way, call, head, tail, pieces[1])) {
+    const leat_plane_frame_t frame = {.kind = LEAT_PLANE_VALUE, .call = call};
+    leat_plane_send(way, frame, head, tail, pieces[1]);
+  }
   pieces[0].release(pieces[0].owner);
   pieces[2].release(pieces[2].owner);
 }
@@ -140,7 +149,7 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   } else if (status) {
     answer_failure(way, reception.call, status);
   } else {
-    answer_value(way, reception.call, value);
+    answer_value(way, reception.call, reception.can_read, value);
   }
   leat_plane_way_release(way);
 }
@@ -152,7 +161,7 @@ static void serve_request(leat_plane_t* plane, const message_t* message) {
   leat_mutex_unlock(&plane->mutex);
   if (reception && way) {
     const leat_plane_frame_t* frame = &message->frame;
-    *reception = (reception_t){plane, frame->from, frame->call};
+    *reception = (reception_t){plane, frame->from, frame->call, frame->can_read != 0};
     plane->options.serve(
         plane->options.data, frame->step_id,
         leat_string_view_make(message->rest, frame->head_bytes),
@@ -176,9 +185,13 @@ static void take_greeting(leat_plane_t* plane, const message_t* message, bool ha
   if (message->body && memcmp(message->body, plane->proof, message->body_bytes) != 0) return;
   leat_mutex_lock(&plane->mutex);
   leat_plane_way_t* way = leat_plane_find_way(plane, message->frame.from);
-  if (way && kind != LEAT_PLANE_HELLO) way->is_ready = true;
   leat_mutex_unlock(&plane->mutex);
-  if (way && kind != LEAT_PLANE_READY) {
+  if (!way) return;
+  if (kind != LEAT_PLANE_READY) leat_plane_prove_memory(way, &message->frame);
+  leat_mutex_lock(&plane->mutex);
+  if (kind != LEAT_PLANE_HELLO) way->is_ready = true;
+  leat_mutex_unlock(&plane->mutex);
+  if (kind != LEAT_PLANE_READY) {
     leat_plane_greet(way, kind == LEAT_PLANE_HELLO ? LEAT_PLANE_WELCOME : LEAT_PLANE_READY);
   }
   leat_plane_way_release(way);
@@ -197,6 +210,34 @@ static void take_value(leat_plane_t* plane, message_t* message, leat_status_t st
     leat_slot_release(&value);
   }
   leat_plane_end_call(plane, frame->call, status, status ? (leat_slot_t){0} : value);
+}
+
+// Reads the elements of a value that is lent, and gives them back. The sender keeps them until it
+// is told, also where nobody waits for the value any more.
+static void receive_loan(leat_plane_t* plane, message_t* message) {
+  const leat_plane_frame_t* frame = &message->frame;
+  leat_status_t status = leat_ok_status();
+  char* place = NULL;
+  leat_mutex_lock(&plane->mutex);
+  const bool is_awaited = leat_word_map_get(&plane->calls, frame->call, NULL);
+  leat_plane_way_t* way = leat_plane_find_way(plane, frame->from);
+  leat_mutex_unlock(&plane->mutex);
+  if (!way) return;  // the call has ended with it
+  if (is_awaited) {
+    message->body_bytes = (size_t)frame->elements_bytes;
+    status = place_value(message, &place);
+    if (!status && !message->is_placed) place = message->body = allocate(message->body_bytes);
+    if (!status && !place) {
+      status = leat_make_status(LEAT_RESOURCE_EXHAUSTED,
+                                "Receiving a value failed: there is no memory for %zu bytes",
+                                message->body_bytes);
+    }
+    if (!status) status = leat_plane_read_loan(way, frame, place);
+  }
+  const leat_plane_frame_t taken = {.kind = LEAT_PLANE_TAKEN, .seal = frame->seal};
+  leat_plane_send(way, taken, LEAT_SV(""), LEAT_SV(""), (leat_rpc_piece_t){0});
+  leat_plane_way_release(way);
+  if (is_awaited) take_value(plane, message, status);
 }
 
 // Of leat_plane_owner_t.
@@ -221,6 +262,8 @@ void leat_plane_end_message(void* data, void* message_data, int code) {
       take_value(plane, message, status);
       status = NULL;
       break;
+    case LEAT_PLANE_LENT: receive_loan(plane, message); break;
+    case LEAT_PLANE_TAKEN: leat_plane_take_back(plane, frame->from, frame->seal); break;
     default:
       leat_status_free(status);
       status = leat_make_status((leat_status_code_t)frame->code, "%.*s",

@@ -1,6 +1,7 @@
-// What the two sources of the plane share: plane.c, which has the ways and the calls, and
-// plane_message.c, which understands what comes in. A message is a frame, what stands behind it in
-// the header, and a body:
+// What the sources of the plane share: plane.c, which has the ways and the calls, plane_message.c,
+// which understands what comes in, and plane_loan.c, which has the values that another task reads
+// from the memory of this one. A message is a frame, what stands behind it in the header, and a
+// body:
 //
 //   frame, then what the kind says:                                   body
 //   HELLO, WELCOME                                                    the proof
@@ -8,9 +9,12 @@
 //   REQUEST   the key, and the device of a member in a collective     none
 //   VALUE     a RecvTensorResponse without its elements, in two parts the elements
 //   FAILURE   nothing                                                 the message of the status
+//   LENT      as VALUE; the elements stay where they are              none
+//   TAKEN                                                             none
 //
 // HELLO is answered by WELCOME, and that by READY, each when all of its body is there: then both
-// ends know that large bodies go both ways.
+// ends know that large bodies go both ways. LENT is answered by TAKEN, when the receiver has read
+// the elements or wants them no more.
 //
 // Lock order. Two that open ways take turns by |joining|, which is taken before all others. The
 // engine calls |begin| with its own lock held, and that takes the plane's mutex. So
@@ -31,7 +35,9 @@ typedef enum leat_plane_kind_e {
   LEAT_PLANE_GOODBYE,
   LEAT_PLANE_REQUEST,
   LEAT_PLANE_VALUE,
-  LEAT_PLANE_FAILURE
+  LEAT_PLANE_FAILURE,
+  LEAT_PLANE_LENT,
+  LEAT_PLANE_TAKEN
 } leat_plane_kind_t;
 
 typedef struct leat_plane_frame_s {
@@ -41,6 +47,12 @@ typedef struct leat_plane_frame_s {
   uint64_t call;
   int64_t step_id;
   uint32_t head_bytes, tail_bytes;  // of the two parts behind the frame
+  uint64_t can_read;  // of a REQUEST: whether its sender can read the memory of the other end
+  // What may be read in the memory of the end that sends the frame (plane_loan.c).
+  int64_t process;                     // of a greeting; 0: nothing
+  uint64_t seal_address;               // of a greeting and LENT
+  uint64_t seal;                       // of LENT and TAKEN
+  uint64_t elements, elements_bytes;   // of LENT: their address and size
 } leat_plane_frame_t;
 
 // The way to another end, which is named by that end's number.
@@ -53,6 +65,8 @@ typedef struct leat_plane_way_s {
   bool is_ready;        // it has proved itself
   bool is_asked;        // for its proof
   int64_t deadline_ns;  // of the proof, where it is asked
+  // The process of the other end, where its memory can be read; 0: it cannot.
+  _Atomic(int64_t) process;
 } leat_plane_way_t;
 
 struct leat_plane_call_s {
@@ -77,10 +91,12 @@ struct leat_plane_s {
   leat_word_map_t lost;   // number of an end to which a way was lost -> 1
   leat_word_map_t pairs;  // incarnation -> number of an end, or PAIR_*
   leat_word_map_t calls;  // number -> leat_plane_call_t*, retained
-  uint64_t last_call;
+  leat_word_map_t loans;  // seal -> loan_t*
+  uint64_t last_call, last_seal;
   int way_count;          // that are not freed
   bool is_stopped;
   leat_condition_t changed;  // a way was freed
+  _Atomic(uint64_t) read_count;  // of values that were read from other tasks' memory; for tests
 };
 
 // The way to an end, retained; NULL: there is none. The mutex is held.
@@ -98,6 +114,25 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
 // Ends the call with |number|, unless it has ended. |status| and |value| are taken.
 void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t status,
                          leat_slot_t value);
+
+// ---- Loans (plane_loan.c) -----------------------------------------------------------------------
+
+// Says in a greeting where this end's memory may be read.
+void leat_plane_show_memory(const leat_plane_way_t* way, leat_plane_frame_t* inout_greeting);
+// Tries to read there, and notes in the way whether it can be done.
+void leat_plane_prove_memory(leat_plane_way_t* way, const leat_plane_frame_t* greeting);
+// Answers |call| with a loan of |elements|, whose release is taken. false where the elements are
+// too few to be worth it, the way is lost, or there is no memory, and nothing was done.
+bool leat_plane_lend(leat_plane_way_t* way, uint64_t call, leat_string_view_t head,
+                     leat_string_view_t tail, leat_rpc_piece_t elements);
+// Copies the elements of a loan, |frame|, to |place|. UNAVAILABLE where they cannot be had: nothing
+// of |place| is then to be believed. Blocks while it copies.
+LEAT_MUST_USE leat_status_t leat_plane_read_loan(leat_plane_way_t* way,
+                                                 const leat_plane_frame_t* frame, void* place);
+// The end with the number |way| has said TAKEN of the loan with |seal|.
+void leat_plane_take_back(leat_plane_t* plane, uint64_t way, uint64_t seal);
+// Takes back all that was lent on a way, which is no longer in the table.
+void leat_plane_take_back_all(leat_plane_t* plane, uint64_t way);
 
 // Of leat_plane_owner_t; |data| is the plane.
 void* leat_plane_begin_message(void* data, const char* header, size_t header_size,

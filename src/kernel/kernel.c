@@ -174,14 +174,19 @@ leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int inpu
   return leat_tensor_reshape(leat_kernel_input(c, input), shape, &slot->tensor);
 }
 
+bool leat_kernel_owns_input(const leat_kernel_context_t* c, int index) {
+  const leat_slot_t* slot = &c->slots[c->input_slots[index]];
+  LEAT_DCHECK(index >= 0 && index < c->kernel->input_count);
+  const leat_buffer_t* buffer = slot->tensor.buffer;
+  const bool last = index < 64 && (c->last_readers >> index & 1) && is_read_once(c, index);
+  return last && !slot->ref && buffer && !buffer->planned && leat_buffer_is_exclusive(buffer) &&
+         slot->tensor.data == buffer->data;
+}
+
 leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,
                                      leat_tensor_t* out_tensor) {
   leat_slot_t* slot = &c->slots[c->input_slots[index]];
-  LEAT_DCHECK(index >= 0 && index < c->kernel->input_count);
-  leat_buffer_t* buffer = slot->tensor.buffer;
-  bool last = index < 64 && (c->last_readers >> index & 1) && is_read_once(c, index);
-  if (last && !slot->ref && buffer && !buffer->planned && leat_buffer_is_exclusive(buffer) &&
-      slot->tensor.data == buffer->data) {
+  if (leat_kernel_owns_input(c, index)) {
     *out_tensor = leat_tensor_move(&slot->tensor);
     return leat_ok_status();
   }

@@ -312,6 +312,8 @@ LEAT_MUST_USE leat_status_t leat_kernel_set_output_bool(leat_kernel_context_t* c
 void leat_kernel_pass_input(leat_kernel_context_t* c, int input, int output);
 LEAT_MUST_USE leat_status_t leat_kernel_pass_input_reshaped(leat_kernel_context_t* c, int input,
                                                             int output, const leat_shape_t* shape);
+// Whether nobody else has the memory of input |index|, so that it can be taken.
+bool leat_kernel_owns_input(const leat_kernel_context_t* c, int index);
 // The value of input |index| for something that outlives the step and will write it (a variable):
 // its own memory where nobody else has it, else a copy. The caller owns |out_tensor|.
 LEAT_MUST_USE leat_status_t leat_kernel_take_input(leat_kernel_context_t* c, int index,

@@ -9,10 +9,12 @@
 #include "base/clock.h"
 #include "base/fingerprint.h"
 #include "cluster/cluster_scene.h"
+#include "cluster/plane_message.h"
 #include "cluster/task.h"
 #include "tensorflow/c/c_api.h"
 
 #define STEPS 1000
+#define LEAST_READ 16384  // floats: as many are read from the sender's memory at least
 
 typedef struct client_s {
   cluster_scene_t* cluster;
@@ -132,6 +134,11 @@ static uint64_t count_by_calls(void) {
   return atomic_load(&figures()->tensors_received) - count_by_ucx();
 }
 
+static uint64_t count_read(void) {
+  const leat_plane_t* plane = cluster_task(client.cluster, CLUSTER_WORKER)->plane;
+  return plane ? atomic_load(&plane->read_count) : 0;
+}
+
 // Runs steps until one more value has come by UCX than the |before|.
 static void run_until_ucx(uint64_t before) {
   const int64_t begin_ns = leat_clock_now_ns();
@@ -146,29 +153,37 @@ static void wait_for_ucx(void) { run_until_ucx(0); }
 
 // ---- Tests --------------------------------------------------------------------------------------
 
-static void run_steps(const char* protocol, uint64_t digests[STEPS]) {
+static void run_steps(const char* protocol, bool reads_memory, uint64_t digests[STEPS]) {
   static const int64_t kCounts[] = {0, 1, 7, 100, 2000, 2048, 2049, 3000, 9000, 20000, 100000};
   open_client(protocol, protocol);
   const bool is_ucx = !strcmp(protocol, "grpc+ucx");
   if (is_ucx) wait_for_ucx();
   const uint64_t before = count_by_ucx();
+  uint64_t large = 0;
   for (int step = 0; step < STEPS; ++step) {
     int64_t count = kCounts[step % LEAT_ARRAY_SIZE(kCounts)];
     if (step % 200 == 199) count = 1000000;
     digests[step] = square((uint64_t)step, count);
     expect(TF_OK, "");
+    large += count >= LEAST_READ;
   }
   assert_int_equal(count_by_ucx() - before, is_ucx ? STEPS : 0);
+  assert_int_equal(count_read(), reads_memory ? large : 0);
   close_client();
 }
 
-// A step fetches one value from the ps, which fetches one from the worker.
+// A step fetches one value from the ps, which fetches one from the worker. Large ones are read from
+// the other's memory, unless that is switched off.
 static void values_are_those_of_grpc(void** state) {
   static uint64_t expected[STEPS], digests[STEPS];
-  if (!expected[0]) run_steps("grpc", expected);
-  run_steps("grpc+ucx", digests);
-  for (int step = 0; step < STEPS; ++step) {
-    if (digests[step] != expected[step]) fail_msg("step %d", step);
+  run_steps("grpc", false, expected);
+  for (int reads = 0; reads < 2; ++reads) {
+    setenv("LEAT_READ_MEMORY", reads ? "1" : "0", 1);
+    run_steps("grpc+ucx", reads, digests);
+    unsetenv("LEAT_READ_MEMORY");
+    for (int step = 0; step < STEPS; ++step) {
+      if (digests[step] != expected[step]) fail_msg("step %d", step);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // Links, and the messages that go out and come in. A message is one active message of UCP, whose
 // header is ours; UCP itself chooses how the body goes: with the header where it is small, and else
-// by a rendezvous, in which the receiver's buffer is filled from the sender's (over TCP it is
-// written to the socket and read from it in place).
+// by a rendezvous, in which the receiver's buffer is filled from the sender's (over TCP, UCX copies
+// it once on the way).
 //
 // A link is freed when nobody needs it any more: its owner, the event that tells that it is broken,
 // and UCP while it closes the endpoint. A send keeps what it needs to itself. A message that comes

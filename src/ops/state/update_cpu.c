@@ -65,7 +65,7 @@ leat_status_t leat_update_assign(leat_kernel_context_t* c, leat_cell_t* cell, in
   bool reuse = plain && own && leat_buffer_is_exclusive(own) &&
                cell->tensor.dtype == value->dtype &&
                leat_shape_equal(&cell->tensor.shape, &value->shape);
-  if (reuse) {
+  if (reuse && !leat_kernel_owns_input(c, index)) {
     memcpy(cell->tensor.data, value->data, leat_tensor_size_bytes(value));
     return leat_ok_status();
   }
