@@ -13,8 +13,9 @@ both are Leat's with four workers: two on each of two hosts, whose reductions go
 on one of its own, whose reductions go around a ring; all are on this machine, so that the network
 between hosts, which the first way spares, costs the two alike. With --inside the client is a part
 of worker 0's process, and runs steps through the C API of the library that serves there
-(bench/client_in_master.py). Steps fetch nothing: what is measured is the cluster's work and not the
-way of a value into Python.
+(bench/client_in_master.py); how long a byte takes there and back by TCP, between two processes that
+wait for each other, is shown beside. Steps fetch nothing: what is measured is the cluster's work
+and not the way of a value into Python.
 """
 import argparse
 import json
@@ -148,6 +149,29 @@ class InsideClient:
     self.process.kill()
     self.process.wait()
     self.folder.cleanup()
+
+
+def measure_tcp(count):
+  """-> seconds of round trips, each of one byte"""
+  here, there = socket.create_server(('127.0.0.1', 0)), socket.socket()
+  there.connect(here.getsockname())
+  near, _ = here.accept()
+  process = os.fork()
+  if process == 0:
+    there.close()
+    while near.recv(1):
+      near.send(b'x')
+    os._exit(0)
+  near.close()
+
+  def trip():
+    there.send(b'x')
+    there.recv(1)
+  seconds = time_steps(trip, count)
+  there.close()
+  here.close()
+  os.waitpid(process, 0)
+  return seconds
 
 
 def measure_inside(tf, clusters, options):
@@ -293,6 +317,8 @@ def main():
       for cluster in reversed(clusters):  # TensorFlow's are forks, and come before all threads
         cluster.start()
     print(' ' * 41 + ''.join('%20s' % name for name in names) + '   ratio' * (len(names) - 1))
+    if options.inside and re.search(options.rows, 'round trip by TCP'):
+      show('round trip by TCP', [measure_tcp(5000)], 'us')
     rows = (measure_inside if options.inside else measure_steps)(tf, clusters, options)
     for row in rows:
       show(*row)

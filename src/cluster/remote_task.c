@@ -1,8 +1,8 @@
 // Calls of a worker as calls of another task. Each RunGraph under way is in a list, by which
 // abort_step finds and cancels it; its master then hears the cause of the abort, and not that a
 // call was cancelled. What wants no answer (CleanupGraph, DeregisterGraph) is sent and forgotten,
-// as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up. A Leat
-// task may end a step by itself when its part of it has run, and needs no CleanupGraph then.
+// as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up. A
+// Leat task may end a step by itself when its part of it has run, and needs no CleanupGraph then.
 //
 // A call's end and its cancellation race, as in rendezvous_table.c: the call's handle is stored
 // under the mutex after the call was made, and whoever of starter and callback comes second frees

@@ -93,17 +93,19 @@ static void expect_device(eager_scene_t* scene, TFE_TensorHandle* handle, const 
   kit_ok(scene->s);
 }
 
-static leat_eager_context_t* context_of(eager_scene_t* scene, int task) {
+// The first context of a task, or the one with the number |id|, unless that is 0.
+static leat_eager_context_t* context_of(eager_scene_t* scene, int task, uint64_t id) {
   leat_task_t* own = cluster_task(scene->cluster, task);
   leat_mutex_lock(&own->mutex);
   leat_eager_context_t* context = own->eager_contexts;
+  while (id && context && context->id != id) context = context->next;
   leat_mutex_unlock(&own->mutex);
   return context;
 }
 
 // Waits until the task keeps the outputs of |count| ops for the client.
 static void wait_for_outputs(eager_scene_t* scene, int task, size_t count) {
-  leat_eager_context_t* context = context_of(scene, task);
+  leat_eager_context_t* context = context_of(scene, task, 0);
   const int64_t begin_ns = leat_clock_now_ns();
   for (bool is_reached = false; !is_reached;) {
     leat_mutex_lock(&context->mutex);
@@ -379,12 +381,12 @@ static void test_failures(void** state) {
   expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "AddV2", x, y), TF_INVALID_ARGUMENT, "");
   // A function that the task has lost.
   eager_add_function(scene->context, eager_self_binary("twice", "AddV2", TF_FLOAT));
-  LEAT_EXPECT_OK(leat_eager_context_remove_function(context_of(scene, CLUSTER_PS),
+  LEAT_EXPECT_OK(leat_eager_context_remove_function(context_of(scene, CLUSTER_PS, 0),
                                                     LEAT_SV("twice")));
   expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "twice", x, NULL), TF_NOT_FOUND, "'twice'");
   // A tensor that the task has lost: the first op of this context.
   TFE_TensorHandle* z = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
-  leat_eager_context_t* context = context_of(scene, CLUSTER_PS);
+  leat_eager_context_t* context = context_of(scene, CLUSTER_PS, 0);
   uint64_t op_id = 0;
   leat_mutex_lock(&context->mutex);
   for (size_t i = 0; i < context->outputs.capacity; ++i) {
@@ -447,7 +449,7 @@ static void test_cancellation(void** state) {
   end_waiting(thread, &waiter, TF_CANCELLED);
   TFE_DeleteCancellationManager(manager);
   // The task has given up too: an element that comes now stays.
-  leat_eager_context_wait(context_of(scene, CLUSTER_PS));
+  leat_eager_context_wait(context_of(scene, CLUSTER_PS, 0));
   TFE_TensorHandle* x = eager_handle(kit_float(1));
   run(enqueue_op(scene, queue, x));
   TFE_TensorHandle* size = eager_result(eager_op(scene->context, "QueueSizeV2", queue, NULL));
@@ -515,7 +517,7 @@ static void test_update(void** state) {
   kit_ok(scene->s);
   wait_for_contexts(scene, CLUSTER_PS, 0);
   wait_for_contexts(scene, CLUSTER_WORKER, 1);
-  assert_int_equal(leat_eager_context_view(context_of(scene, CLUSTER_WORKER)), 1);
+  assert_int_equal(leat_eager_context_view(context_of(scene, CLUSTER_WORKER, 0)), 1);
   eager_expect(op, TF_INVALID_ARGUMENT);
   assert_null(TFE_TensorHandleResolve(z, scene->s));
   kit_expect(scene->s, TF_ABORTED);
@@ -524,7 +526,7 @@ static void test_update(void** state) {
   TF_DeleteDeviceList(list);
   TFE_ContextUpdateServerDef(scene->context, 60, with->data, with->length, scene->s);
   kit_ok(scene->s);
-  assert_int_equal(leat_eager_context_view(context_of(scene, CLUSTER_PS)), 2);
+  assert_int_equal(leat_eager_context_view(context_of(scene, CLUSTER_PS, 0)), 2);
   assert_true(eager_float(eager_result(op_on(scene, CLUSTER_PS_CPU, "AddV2", y, x))) == 0);
   assert_true(eager_float(eager_result(op_on(scene, CLUSTER_WORKER_CPU, "Neg", y, NULL))) == 1);
   TFE_DeleteTensorHandle(x);
@@ -553,15 +555,6 @@ static void test_end(void** state) {
   kit_expect(scene->s, TF_INVALID_ARGUMENT);
 }
 
-static leat_eager_context_t* silent_context(eager_scene_t* scene) {
-  leat_task_t* task = cluster_task(scene->cluster, CLUSTER_PS);
-  leat_mutex_lock(&task->mutex);
-  leat_eager_context_t* context = task->eager_contexts;
-  while (context && context->id != 7) context = context->next;
-  leat_mutex_unlock(&task->mutex);
-  return context;
-}
-
 // A client that says nothing more loses its context; one that is there keeps it, since it calls
 // every half second. The beat comes when the time of the first one is just over, by what the beat
 // is told, and after a later call of the second one.
@@ -569,18 +562,20 @@ static void test_keep_alive(void** state) {
   eager_scene_t* scene = *state;
   leat_task_t* task = cluster_task(scene->cluster, CLUSTER_PS);
   join(scene, 1);
-  leat_eager_context_t* kept = context_of(scene, CLUSTER_PS);
+  leat_eager_context_t* kept = context_of(scene, CLUSTER_PS, 0);
   const leat_pb_create_context_request_t request = {.context_id = 7, .keep_alive_secs = 1};
   cluster_call(scene->cluster, CLUSTER_PS, "/tensorflow.eager.EagerService/CreateContext",
                &leat_pb_create_context_request_descriptor, &request, LEAT_OK, "");
-  const int64_t silent_ns = atomic_load(&silent_context(scene)->last_use_ns);
+  const int64_t silent_ns = atomic_load(&context_of(scene, CLUSTER_PS, 7)->last_use_ns);
   while (atomic_load(&kept->last_use_ns) <= silent_ns) leat_clock_sleep_ns(1000000);
   leat_heartbeat_beat(task->heartbeat, silent_ns + 1000000000);
   assert_int_equal(leat_eager_contexts_count(task), 2);
   // The server may note the end of a call after its answer has come.
-  while (silent_context(scene)) leat_heartbeat_beat(task->heartbeat, silent_ns + 1000000001);
+  while (context_of(scene, CLUSTER_PS, 7)) {
+    leat_heartbeat_beat(task->heartbeat, silent_ns + 1000000001);
+  }
   assert_int_equal(leat_eager_contexts_count(task), 1);
-  assert_ptr_equal(context_of(scene, CLUSTER_PS), kept);
+  assert_ptr_equal(context_of(scene, CLUSTER_PS, 0), kept);
 }
 
 int main(void) {

@@ -73,9 +73,9 @@ static void test_one_worker(void** state) {
                            MEDIAN), 1.6, 1e-9);
 }
 
-// Each call costs 10 us at both ends. The worker sends RunGraph to 2 servers, takes 3 values of each
-// and sends 4 to each; a server has that call, 3 and 4. The worker's work on what comes from both
-// servers is not at the same time on its one core.
+// Each call costs 10 us at both ends. The worker sends RunGraph to 2 servers, takes 3 values of
+// each and sends 4 to each; a server has that call, 3 and 4. The worker's work on what comes from
+// both servers is not at the same time on its one core.
 static void test_calls(void** state) {
   const char* text = "servers = 2\ncall_cpu = 10 us\nstep_cpu = 100 us\nworker_cores = 1\n"
                      "phase = server messages 6\nphase = worker compute 1 ms messages 8\n"
