@@ -142,9 +142,13 @@ static void a_new_server_knows_no_session(void** state) {
   close_client(&client);
 }
 
+// Without heartbeats in between, which are calls too.
+static int set_up(void** state) {
+  return cluster_scene_set_up_with(state, &(cluster_options_t){.heartbeat_timeout_ms = 1200000});
+}
+
 int main(void) {
-#define TEST(name) \
-  cmocka_unit_test_setup_teardown(name, cluster_scene_set_up, cluster_scene_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, cluster_scene_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(a_target_decides_the_way),
       TEST(calls_end_with_the_server),
