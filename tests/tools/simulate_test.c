@@ -86,6 +86,9 @@ static void test_calls(void** state) {
   // With two cores it is.
   expect_near(simulate_one(text, "--set worker_cores=2", MEDIAN),
               100e-6 + 2 * call + (1 + 3) * call + 3 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
+  // With a CleanupGraph as well.
+  expect_near(simulate_one(text, "--set step_calls=2", MEDIAN),
+              100e-6 + 4 * call + (2 + 3) * call + 6 * call + 1e-3 + 8 * call + 4 * call, 1e-9);
 }
 
 // Both ends copy while the bytes are on their way, so the slowest of the three counts.

@@ -117,6 +117,7 @@ static const field_t kFields[] = {
     {"bandwidth", RATE, 0, 1e15, AT(bandwidth), {0}},
     {"latency", TIME, 0, 1e3, AT(latency), {0}},
     {"call_cpu", TIME, 0, 1e3, AT(call_cpu), {0}},
+    {"step_calls", WHOLE, 1, 100, AT(step_calls), {0}},
     {"copy", RATE, 0, 1e15, AT(copy), {0}},
     {"step_cpu", TIME, 0, 1e6, AT(step_cpu), {0}},
     {"update", TIME, 0, 1e6, AT(update), {0}},
@@ -143,7 +144,7 @@ static const field_t* find_field(const char* name) {
 
 void scenario_initialize(scenario_t* s) {
   *s = (scenario_t){.workers = 1, .servers = 1, .cores = 8, .worker_cores = 8, .server_cores = 8,
-                    .tail_factor = 1, .steps = 100, .warmup = 5, .seed = 1};
+                    .step_calls = 1, .tail_factor = 1, .steps = 100, .warmup = 5, .seed = 1};
 }
 
 void scenario_free(scenario_t* s) {

@@ -49,6 +49,7 @@ typedef struct scenario_s {
   double worker_cores, server_cores;  // of the machine of one task
   double cores;                       // of the machine that all tasks share, with MACHINES_ONE
   double call_cpu;    // seconds that each end of a call computes
+  double step_calls;  // of a step to each server, besides those for values
   double copy;        // bytes a second that a core puts into the network or takes out; no limit
                       // where 0
   double step_cpu;    // seconds that the client and the master of a worker compute for a step

@@ -1,6 +1,7 @@
 // How a cluster trains, as events. A step of a worker goes the way of Leat's protocol: its master
 // asks each server to run its part (RunGraph); the phases follow each other; each value crosses by
-// a call of its own (RecvTensor); each server answers when its part is done, and forgets the step.
+// a call of its own (RecvTensor); each server answers when its part is done. TensorFlow's servers are
+// told to forget the step afterwards by one more call, which nobody waits for (CleanupGraph).
 //
 //   worker  START ─▶ RunGraph ·┐              ┌▶ TAKE ─▶ COMPUTE ─▶ ··┐          ┌▶ step ends
 //   server                     └▶ SERVE ─▶ ···┘                       └▶ SERVE ─▶┘
@@ -118,12 +119,12 @@ static void start_step(cluster_t* c, int worker) {
   r->round = c->round;
   r->factor = straggler_next(&c->straggler);
   r->is_idle = false;
-  // RunGraph to each server.
-  double seconds = c->s->step_cpu + c->servers * c->s->call_cpu;
+  double seconds = c->s->step_cpu + c->servers * c->s->step_calls * c->s->call_cpu;
   work(c, cpu_of(c, false, worker), seconds, 1, (event_t){worker, NOBODY, 0, START});
 }
 
-// The work that a server does for a worker in a phase. In its first phase it takes RunGraph too.
+// The work that a server does for a worker in a phase. In its first phase it takes the
+// calls of the step too.
 static void serve(cluster_t* c, event_t event) {
   const scenario_t* s = c->s;
   const phase_t* phase = &s->phases[event.phase];
@@ -131,7 +132,7 @@ static void serve(cluster_t* c, event_t event) {
   if (event.phase > 0) {
     calls += portions_of(&s->phases[event.phase - 1].messages, event.server, c->servers);
   }
-  if (event.phase <= 1) calls += 1;
+  if (event.phase <= 1) calls += s->step_calls;
   bool is_late = s->policy == POLICY_SYNC && c->replicas[event.worker].round != c->round &&
                  event.phase == s->phase_count - 1;
   double seconds = is_late ? 0 : portions_of(&phase->compute, event.server, c->servers);
