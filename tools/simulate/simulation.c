@@ -1,7 +1,7 @@
 // How a cluster trains, as events. A step of a worker goes the way of Leat's protocol: its master
 // asks each server to run its part (RunGraph); the phases follow each other; each value crosses by
-// a call of its own (RecvTensor); each server answers when its part is done. TensorFlow's servers are
-// told to forget the step afterwards by one more call, which nobody waits for (CleanupGraph).
+// a call of its own (RecvTensor); each server answers when its part is done. TensorFlow's servers
+// are told to forget the step afterwards by a call for which nobody waits (CleanupGraph).
 //
 //   worker  START ─▶ RunGraph ·┐              ┌▶ TAKE ─▶ COMPUTE ─▶ ··┐          ┌▶ step ends
 //   server                     └▶ SERVE ─▶ ···┘                       └▶ SERVE ─▶┘
