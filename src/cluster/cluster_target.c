@@ -172,6 +172,12 @@ static leat_status_t add_devices(const asked_t* asked, const leat_pb_string_list
   return leat_ok_status();
 }
 
+static bool ends_steps(const asked_t* asked) {
+  const leat_pb_device_attributes_list_t* list = &asked->answer.device_attributes;
+  return list->count && leat_string_view_equals(list->items[0].physical_device_desc,
+                                                LEAT_TASK_DESCRIPTION);
+}
+
 static leat_status_t add_tasks(const leat_cluster_target_t* cluster, const asking_t* asking,
                                const leat_pb_string_list_t* filters, bool isolates,
                                leat_target_t* target) {
@@ -184,9 +190,14 @@ static leat_status_t add_tasks(const leat_cluster_target_t* cluster, const askin
   }
   for (int i = 0; i < asking->count; ++i) {
     const asked_t* asked = &asking->tasks[i];
-    LEAT_RETURN_IF_ERROR(leat_remote_task_open(cluster->task, asked->number, cluster->handle,
-                                               isolates, cluster->config, &devices,
-                                               cluster->deadline_ns,
+    const leat_remote_task_options_t options = {.number = asked->number,
+                                                .handle = cluster->handle,
+                                                .config = cluster->config,
+                                                .isolates = isolates,
+                                                .devices = devices,
+                                                .ends_steps = ends_steps(asked),
+                                                .deadline_ns = cluster->deadline_ns};
+    LEAT_RETURN_IF_ERROR(leat_remote_task_open(cluster->task, &options,
                                                &target->workers[target->worker_count]));
     ++target->worker_count;
     LEAT_RETURN_IF_ERROR(

@@ -32,6 +32,7 @@ typedef struct remote_task_s {
   char* handle;                 // of the session
   char* config;
   size_t config_bytes;
+  bool ends_steps;              // it may be asked to
   leat_mutex_t mutex;           // guards what follows
   leat_status_t aborted;        // of all steps
   run_t* runs;
@@ -323,7 +324,7 @@ static void run_graph(leat_worker_t* self, const leat_run_request_t* request,
       .request_id = leat_task_draw(63),
       .store_errors_in_response_body = true,
       .create_worker_session_called = true,
-      .may_end_step = request->is_whole_step};
+      .may_end_step = task->ends_steps && request->is_whole_step};
   run_t* run = NULL;
   leat_status_t status = add_run(task, request, done, data, &run);
   if (status) {
@@ -455,21 +456,19 @@ static leat_status_t copy_text(remote_task_t* task, leat_string_view_t text, cha
   return leat_allocator_clone_string(task->allocator, text.data, text.size, out_copy);
 }
 
-static leat_status_t create_session(leat_task_t* master, int number, remote_task_t* task,
-                                    bool isolates,
-                                    const leat_pb_device_attributes_list_t* devices,
-                                    int64_t deadline_ns) {
+static leat_status_t create_session(leat_task_t* master, remote_task_t* task,
+                                    const leat_remote_task_options_t* options) {
   leat_arena_t arena;
   leat_pb_cluster_def_t cluster;
   const leat_cluster_task_t* own = &master->spec.tasks[master->number];
-  const leat_cluster_task_t* other = &master->spec.tasks[number];
+  const leat_cluster_task_t* other = &master->spec.tasks[options->number];
   leat_pb_server_def_t server = {
       .job_name = other->job, .task_index = other->index, .protocol = LEAT_SV("grpc")};
   const leat_pb_create_worker_session_request_t request = {
       .session_handle = leat_string_view_from(task->handle),
       .server_def = &server,
-      .isolate_session_state = isolates,
-      .cluster_device_attributes = *devices,
+      .isolate_session_state = options->isolates,
+      .cluster_device_attributes = options->devices,
       .master_task = own->name,
       .master_incarnation = (int64_t)master->devices[0]->incarnation};
   wait_t wait = {0};
@@ -483,28 +482,28 @@ static leat_status_t create_session(leat_task_t* master, int number, remote_task
   if (!status) {
     status = call_and_wait(task->channel, "/tensorflow.WorkerService/CreateWorkerSession",
                            &leat_pb_create_worker_session_request_descriptor, &request,
-                           deadline_ns, &wait);
+                           options->deadline_ns, &wait);
   }
   leat_arena_deinitialize(&arena);
   return status;
 }
 
-leat_status_t leat_remote_task_open(leat_task_t* master, int number, leat_string_view_t handle,
-                                    bool isolates, leat_string_view_t config,
-                                    const leat_pb_device_attributes_list_t* devices,
-                                    int64_t deadline_ns, leat_worker_t** out_worker) {
+leat_status_t leat_remote_task_open(leat_task_t* master,
+                                    const leat_remote_task_options_t* options,
+                                    leat_worker_t** out_worker) {
   remote_task_t* task;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &task));
   task->base.vtable = &kVtable;
   task->allocator = master->allocator;
-  task->config_bytes = config.size;
+  task->config_bytes = options->config.size;
+  task->ends_steps = options->ends_steps;
   leat_mutex_initialize(&task->mutex);
   leat_word_map_initialize(task->allocator, &task->ended_steps);
-  leat_status_t status = leat_task_channel(master, number, &task->channel);
-  if (!status) status = copy_text(task, master->spec.tasks[number].name, &task->name);
-  if (!status) status = copy_text(task, handle, &task->handle);
-  if (!status) status = copy_text(task, config, &task->config);
-  if (!status) status = create_session(master, number, task, isolates, devices, deadline_ns);
+  leat_status_t status = leat_task_channel(master, options->number, &task->channel);
+  if (!status) status = copy_text(task, master->spec.tasks[options->number].name, &task->name);
+  if (!status) status = copy_text(task, options->handle, &task->handle);
+  if (!status) status = copy_text(task, options->config, &task->config);
+  if (!status) status = create_session(master, task, options);
   if (status) {
     free_task(task);
     return status;

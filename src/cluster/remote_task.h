@@ -12,15 +12,21 @@
 
 #include "cluster/task.h"
 
-// Makes a session |handle| with task |number| for the master |task|, and its worker. Blocks until
-// the task has answered, or the deadline has passed. |config| is the session's ConfigProto, which
-// is copied. |devices| are those of the whole cluster where the session has one of its own, else
-// none.
-LEAT_MUST_USE leat_status_t leat_remote_task_open(leat_task_t* task, int number,
-                                                  leat_string_view_t handle, bool isolates,
-                                                  leat_string_view_t config,
-                                                  const leat_pb_device_attributes_list_t* devices,
-                                                  int64_t deadline_ns,
+typedef struct leat_remote_task_options_s {
+  int number;                 // of the task in the cluster
+  leat_string_view_t handle;  // of the master's session
+  leat_string_view_t config;  // its ConfigProto, which is copied
+  bool isolates;              // whether it has state of its own
+  // Those of the whole cluster, where the session has a cluster of its own; else none.
+  leat_pb_device_attributes_list_t devices;
+  bool ends_steps;            // the task has described its devices as LEAT_TASK_DESCRIPTION
+  int64_t deadline_ns;
+} leat_remote_task_options_t;
+
+// Makes a session with another task for the master |task|, and its worker. Blocks until the other
+// task has answered, or the deadline has passed.
+LEAT_MUST_USE leat_status_t leat_remote_task_open(leat_task_t* task,
+                                                  const leat_remote_task_options_t* options,
                                                   leat_worker_t** out_worker);
 // Asks task |number| for its devices, waiting for a task that is not up yet. |fn| is called once
 // with the answer, a GetStatusResponse.

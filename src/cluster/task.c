@@ -138,6 +138,7 @@ leat_status_t leat_task_describe_devices(const leat_task_t* task, leat_arena_t* 
         .memory_limit = device->memory_limit_bytes ? device->memory_limit_bytes : CPU_MEMORY_BYTES,
         .locality = locality,
         .incarnation = device->incarnation,
+        .physical_device_desc = LEAT_SV(LEAT_TASK_DESCRIPTION),
         .xla_global_id = -1,
     };
   }

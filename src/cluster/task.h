@@ -146,6 +146,10 @@ LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,
 LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task,
                                                   const leat_session_options_t* options,
                                                   leat_target_t* out_target);
+// How a task says, in the description of its devices, that it is one of Leat's and ends the usual
+// step itself (RunGraphRequest.may_end_step). It is asked for nothing that TensorFlow does not know
+// by whoever has not read this.
+#define LEAT_TASK_DESCRIPTION "leat: ends steps"
 // Describes the task's devices, for GetStatus and ListDevices. The message lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_task_describe_devices(
     const leat_task_t* task, leat_arena_t* arena, leat_pb_device_attributes_list_t* out_list);
