@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "cluster/plane_message.h"
+#include "readable_memory.h"
 
 #define NO_HANG_NS INT64_C(60000000000)
 
