@@ -18,6 +18,7 @@ wait for each other, is shown beside. Steps fetch nothing: what is measured is t
 and not the way of a value into Python.
 """
 import argparse
+import functools
 import json
 import os
 import re
@@ -179,26 +180,15 @@ def measure_inside(tf, clusters, options):
   graph, init, steps = build_steps(tf, 2)
   clients = [InsideClient(tf, cluster, graph) for cluster in clusters]
 
-  def measure_row(what, names, count):
-    seconds = [[] for _ in clients]
-    for client in clients:
-      client.time(what, names, 2)
-    for _ in range(options.rounds):
-      for of_one, client in zip(seconds, clients):
-        of_one += client.time(what, names, count)
-    return seconds
-
+  def timers_of(targets, what='step'):
+    names = [op.name for op in targets]
+    return [functools.partial(client.time, what, names) for client in clients]
   try:
     for client in clients:
       client.time('step', [init.name], 1)
-    for row, (targets, count, unit) in steps.items():
-      if re.search(options.rows, row):
-        count = max(3, count // 10) if options.quick else count
-        yield row, measure_row('step', [op.name for op in targets], count), unit
-    row = 'session: create, first step, close'
-    if re.search(options.rows, row):
-      nothing = steps['null step, 2 remote tasks'][0]
-      yield row, measure_row('life', [op.name for op in nothing], 20), 'ms'
+    yield from measure_rows(steps, timers_of, options)
+    yield from measure_lives(lambda: timers_of(steps['null step, 2 remote tasks'][0], 'life'),
+                             options)
   finally:
     for client in clients:
       client.close()
@@ -250,26 +240,37 @@ def measure_steps(tf, clusters, options):
   sessions = [cluster.session(MASTER, graph) for cluster in clusters]
   for session in sessions:
     session.run(init)
+  yield from measure_rows(
+      steps, lambda targets: [functools.partial(time_steps, session.make_callable(targets))
+                              for session in sessions], options)
+  for session in sessions:
+    session.close()
+  yield from measure_lives(
+      lambda: [functools.partial(time_steps, life_of_a_session(tf, cluster))
+               for cluster in clusters], options)
+
+
+def measure_rows(steps, timers_of, options):
+  """timers_of(targets) -> for each cluster a function: how often -> seconds of each time"""
   for row, (targets, count, unit) in steps.items():
     if re.search(options.rows, row):
       count = max(3, count // 10) if options.quick else count
-      callables = [session.make_callable(targets) for session in sessions]
-      yield row, measure(callables, count, options.rounds), unit
-  for session in sessions:
-    session.close()
+      yield row, measure(timers_of(targets), count, options.rounds), unit
+
+
+def measure_lives(timers, options):
   row = 'session: create, first step, close'
   if re.search(options.rows, row):
-    lives = [life_of_a_session(tf, cluster) for cluster in clusters]
-    yield row, measure(lives, 3 if options.quick else 20, options.rounds), 'ms'
+    yield row, measure(timers(), 3 if options.quick else 20, options.rounds), 'ms'
 
 
-def measure(callables, count, rounds):
-  seconds = [[] for _ in callables]
-  for step in callables:  # the first steps of a signature register its graphs
-    time_steps(step, 2)
+def measure(timers, count, rounds):
+  seconds = [[] for _ in timers]
+  for timer in timers:  # the first steps of a signature register its graphs
+    timer(2)
   for _ in range(rounds):
-    for of_one, step in zip(seconds, callables):
-      of_one += time_steps(step, count)
+    for of_one, timer in zip(seconds, timers):
+      of_one += timer(count)
   return seconds
 
 

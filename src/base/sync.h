@@ -91,8 +91,8 @@ void leat_notification_open(leat_notification_t* notification);
 // opened the gate is visible to the waiter. LEAT_DEADLINE_NEVER waits for ever, 0 only looks (but a
 // look at a closed gate still costs a mutex).
 bool leat_notification_wait(leat_notification_t* notification, int64_t deadline_ns);
-// The same without spinning: for what another process does. That takes longer than a spin mostly,
-// and its threads may need the very core.
+// The same without spinning, for what another process does: that mostly takes longer than a spin,
+// which would keep the other process from running where cores are few.
 bool leat_notification_sleep(leat_notification_t* notification, int64_t deadline_ns);
 
 // The number of owners of an object, 1 for the one who made it. Retaining needs no order with other

@@ -95,8 +95,8 @@ static void cancel_exchange(void* data) {
   cancel(exchange);
 }
 
-// Waits for the end of the call, which the caller's cancellation brings too. One to a server of
-// this process is made here, since it may be cancelled before it returns.
+// Waits for the end of the call, which the caller's cancellation brings too. A call to a server of
+// this process is made here, on this thread, when the cancellation is already watched.
 static void wait_for_end(exchange_t* exchange) {
   const leat_client_call_t* call = exchange->asked;
   leat_cancellation_t* cancellation = call->cancellation;

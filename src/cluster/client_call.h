@@ -30,8 +30,9 @@ typedef enum leat_client_call_kind_e {
 // Reads the answer, on the thread that has it; the bytes are valid during the call.
 typedef leat_status_t (*leat_client_read_fn_t)(void* data, leat_string_view_t answer);
 typedef struct leat_client_call_s {
-  leat_string_view_t address;  // where it may be a server of this process; empty: it is not
-  leat_rpc_channel_t* channel;  // to it
+  leat_string_view_t address;   // of the server: one of this process is called without a network
+                                // (local_call.h); empty: the call goes by the network
+  leat_rpc_channel_t* channel;  // the way by the network
   const char* method;
   const leat_message_descriptor_t* descriptor;  // of |message|
   const void* message;

@@ -172,6 +172,7 @@ static leat_status_t add_devices(const asked_t* asked, const leat_pb_string_list
   return leat_ok_status();
 }
 
+// Whether the task is one of Leat's, by what it says of its devices.
 static bool ends_steps(const asked_t* asked) {
   const leat_pb_device_attributes_list_t* list = &asked->answer.device_attributes;
   return list->count && leat_string_view_equals(list->items[0].physical_device_desc,

@@ -10,9 +10,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "cluster/client_session.h"
 #include "cluster/cluster_target.h"
 #include "cluster/kept_steps.h"
 #include "formats/generated/config.h"
@@ -240,9 +240,7 @@ static leat_status_t open_session(leat_master_session_t* session,
 static int find_by_target(const leat_task_t* root, const leat_pb_cluster_def_t* cluster,
                           leat_string_view_t target, leat_string_view_t* out_job) {
   const leat_string_view_t own = root->spec.tasks[root->number].address;
-  if (leat_string_view_starts_with(target, LEAT_SV("grpc://"))) {
-    target = leat_string_view_from_index(target, strlen("grpc://"));
-  }
+  leat_client_session_is_target(target, &target);
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t j = 0; j < cluster->job.count; ++j) {
       const leat_pb_job_def_t* job = &cluster->job.items[j];

@@ -82,8 +82,8 @@ typedef struct leat_rpc_request_s {
   leat_rpc_bytes_t bytes;
   int64_t deadline_ns;        // leat_clock_now_ns, or LEAT_DEADLINE_NEVER
   leat_string_view_t peer;    // "ipv4:127.0.0.1:40112"
-  bool is_local;              // it is a part of a leat_local_call_t (local_call.h) and
-  const void* message;        // instead of |bytes| has the struct of the method's request
+  bool is_local;              // the caller is this process: a part of a leat_local_call_t
+  const void* message;        // of a local request: the method's struct, in place of |bytes|
 } leat_rpc_request_t;
 
 // Serves a call. It, or whoever it hands the request to, answers the request exactly once.

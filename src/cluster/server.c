@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "cluster/client_session.h"
 #include "cluster/fetch.h"
 #include "cluster/local_call.h"
 #include "cluster/security.h"
@@ -16,8 +17,6 @@
 #include "formats/generated/server.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
-
-#define SCHEME "grpc://"
 
 typedef enum { SERVER_NEW, SERVER_LISTENS, SERVER_STOPPING, SERVER_STOPPED } server_state_t;
 
@@ -143,7 +142,7 @@ leat_status_t leat_server_create(const struct leat_runtime_s* runtime,
   leat_mutex_initialize(&server->mutex);
   leat_condition_initialize(&server->changed);
   const leat_string_view_t address = own_address(server);
-  snprintf(server->target, sizeof server->target, SCHEME "%.*s", LEAT_SV_ARG(address));
+  snprintf(server->target, sizeof server->target, "grpc://%.*s", LEAT_SV_ARG(address));
   *out_server = server;
   return leat_ok_status();
 }
@@ -169,11 +168,9 @@ static leat_status_t listen(leat_server_t* server) {
                                              .data = server->task};
   LEAT_RETURN_IF_ERROR(leat_rpc_server_start_reachable(&options, &port, &server->listener));
   // The address may have left the port to the system.
-  snprintf(server->target, sizeof server->target, SCHEME "%.*s:%d", (int)colon, address.data, port);
-  server->local = (leat_local_server_t){
-      .address = leat_string_view_from(server->target + strlen(SCHEME)),
-      .handler = leat_service_handle,
-      .data = server->task};
+  snprintf(server->target, sizeof server->target, "grpc://%.*s:%d", (int)colon, address.data, port);
+  server->local = (leat_local_server_t){.handler = leat_service_handle, .data = server->task};
+  leat_client_session_is_target(leat_string_view_from(server->target), &server->local.address);
   leat_local_server_open(&server->local);
   return leat_ok_status();
 }

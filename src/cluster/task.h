@@ -146,9 +146,9 @@ LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,
 LEAT_MUST_USE leat_status_t leat_task_open_target(leat_task_t* task,
                                                   const leat_session_options_t* options,
                                                   leat_target_t* out_target);
-// How a task says, in the description of its devices, that it is one of Leat's and ends the usual
-// step itself (RunGraphRequest.may_end_step). It is asked for nothing that TensorFlow does not know
-// by whoever has not read this.
+// How a task says, in the description of its devices, that it ends steps where it may
+// (RunGraphRequest.may_end_step). A master sends that field to no other task, since one that is not
+// Leat's may refuse a field that it does not know.
 #define LEAT_TASK_DESCRIPTION "leat: ends steps"
 // Describes the task's devices, for GetStatus and ListDevices. The message lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_task_describe_devices(

@@ -227,11 +227,11 @@ static leat_status_t write_response(const answer_t* answer, leat_pb_step_stats_t
   return leat_step_stats_describe(answer->run->collector, leat_trace_no_inputs, NULL, stats);
 }
 
-// Ends the step where the master has given leave and no other task has yet to fetch a value of it:
-// so the usual step is one call and not two.
+// Ends the step of a run that went well, where the master has given leave and no other task has yet
+// to fetch a value of it: so the usual step is one call and not two. Whether it did.
 static bool end_step(const answer_t* answer) {
   leat_task_t* task = answer->call->task;
-  if (!answer->may_end_step || answer->status) return false;
+  if (!answer->may_end_step) return false;
   if (!leat_rendezvous_table_is_empty(task->rendezvous, answer->run->step_id)) return false;
   leat_worker_sessions_cleanup(task, answer->run->step_id);
   return true;

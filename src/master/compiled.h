@@ -32,9 +32,8 @@ struct leat_compiled_s {
                        // is TensorFlow's; 0: it has none, or the master's options have no numbers
   leat_worker_t* keeps_collectives;  // has all of them, and is the master's own; or NULL
   bool keeps_state;    // has ops that put resources into the step's container, calls, or
-                       // collectives
-  bool leaves_traces;  // keeps state, or lies on other tasks, so the workers must clean up after
-                       // every step
+                       // collectives: the workers must clean up after every step, as they must
+                       // where it spans tasks
 };
 
 #endif  // LEAT_MASTER_COMPILED_H_

@@ -400,7 +400,7 @@ static leat_status_t note_collectives(const leat_master_options_t* options,
   leat_graph_collectives_t found;
   LEAT_RETURN_IF_ERROR(leat_graph_collectives_find(graph, &options->placement, &found));
   compiled->graph_key = found.graph_key;
-  if (found.has_any) compiled->keeps_state = compiled->leaves_traces = true;
+  if (found.has_any) compiled->keeps_state = true;
   if (found.are_own) compiled->keeps_collectives = options->workers[0];
   return leat_ok_status();
 }
@@ -458,7 +458,7 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
   LEAT_RETURN_IF_ERROR(prepare(options, rewrite, feeds, stage));
   for (size_t i = 0; compiled && i < rewrite->graph->node_count; ++i) {
     uint32_t flags = rewrite->graph->nodes[i].op->flags;
-    if (flags & traces) compiled->keeps_state = compiled->leaves_traces = true;
+    if (flags & traces) compiled->keeps_state = true;
     // What a Recv of the graph itself brings may be dead.
     if (flags & (LEAT_OP_CONTROL_FLOW | LEAT_OP_RECV)) compiled->has_flow = true;
   }
@@ -467,7 +467,7 @@ static leat_status_t cut(const leat_master_options_t* options, leat_rewrite_t* r
     LEAT_RETURN_IF_ERROR(note_collectives(options, rewrite->graph, compiled));
   }
   if (options->worker_count > 1 && leat_spans_tasks(rewrite->graph, &options->placement)) {
-    if (compiled) compiled->spans_tasks = compiled->leaves_traces = true;
+    if (compiled) compiled->spans_tasks = true;
     LEAT_RETURN_IF_ERROR(cut_by_task(options, rewrite, stage, out_remote));
     if (!rewrite->graph) return leat_ok_status();
     stage->remote = out_remote;

@@ -277,7 +277,8 @@ static inline leat_status_t run_step(leat_compiled_t* compiled, leat_run_request
   leat_status_t status = compiled->partition_count == 1 ? run_one(compiled, whole, &wait)
                                                         : run_several(compiled, whole, &wait);
   if (LEAT_UNLIKELY(cancellation != NULL)) leat_cancellation_deregister(cancellation, token);
-  if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->leaves_traces)) {
+  if (LEAT_UNLIKELY(status || wait.several || wait.aborted || compiled->keeps_state ||
+                    compiled->spans_tasks)) {
     leat_compiled_cleanup_step(compiled, whole->step_id);
   }
   if (LEAT_UNLIKELY(span)) {
@@ -374,7 +375,7 @@ static void end_started(started_t* s) {
     was_cancelled = !leat_cancellation_deregister(s->cancellation, s->cancel_token);
   }
   // A run that shares no caller's step container has one of its own, which nobody else forgets.
-  const bool leaves_container = s->compiled->leaves_traces && !s->whole.container_step_id;
+  const bool leaves_container = s->compiled->keeps_state && !s->whole.container_step_id;
   if (!s->leaves_cleanup && (status || s->several || was_cancelled || leaves_container ||
                              s->compiled->spans_tasks)) {
     leat_compiled_cleanup_step(s->compiled, s->whole.step_id);

@@ -44,6 +44,8 @@ SIGNATURES = {
     'TF_StringCopy': (None, P, ctypes.c_char_p, ctypes.c_size_t),
     'TF_StringGetDataPointer': (P, P), 'TF_StringGetSize': (ctypes.c_size_t, P),
     'TF_LoadLibrary': (P, ctypes.c_char_p, P),
+    'TF_NewServer': (P, P, ctypes.c_size_t, P), 'TF_ServerStart': (None, P, P),
+    'TF_ServerTarget': (ctypes.c_char_p, P), 'TF_SetTarget': (None, P, ctypes.c_char_p),
 }
 # What only Leat has (include/leat/).
 LEAT_SIGNATURES = {
@@ -144,15 +146,23 @@ class Library:
 class Session:
   """A graph (one imported from a GraphDef's bytes, or the one given), and a session on it."""
 
-  def __init__(self, library, graph_def=b'', config=b'', graph=None):
+  def __init__(self, library, graph_def=b'', config=b'', graph=None, target=b''):
     self.library, self.graph = library, graph or library.TF_NewGraph()
+    self.config, self.target = config, target
     self.import_graph_def(graph_def)
-    options = library.TF_NewSessionOptions()
-    library.TF_SetConfig(options, config, len(config), library.status)
+    self.session = self.open()
+
+  def open(self):
+    """-> a session on the graph, for the caller to delete"""
+    library, options = self.library, self.library.TF_NewSessionOptions()
+    if self.target:
+      library.TF_SetTarget(options, self.target)
+    library.TF_SetConfig(options, self.config, len(self.config), library.status)
     library.check()
-    self.session = library.TF_NewSession(self.graph, options, library.status)
+    session = library.TF_NewSession(self.graph, options, library.status)
     library.TF_DeleteSessionOptions(options)
     library.check()
+    return session
 
   def import_graph_def(self, graph_def):
     library, options = self.library, self.library.TF_NewImportGraphDefOptions()

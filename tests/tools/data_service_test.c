@@ -16,7 +16,8 @@ static void misuse_is_told(void** state) {
 }
 
 #define SERVE "%s/bin/leat data-service --dispatcher --work-dir work --fault-tolerant"
-// Kills the dispatcher once it serves, which the file `line` tells.
+// Kills the dispatcher once it serves, which the file `line` tells. Whoever starts it empties the
+// file first: the shell would do so in the background, perhaps after grep has read the former one.
 #define KILL_LATER                                                                            \
   " >>line & i=0; while ! grep -q serving line && [ $i -lt 1200 ]; do sleep 0.05; "             \
   "i=$((i + 1)); done; kill -KILL $!; wait $! 2>/dev/null; grep -c serving line; "             \
