@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
-[--ucx | --hosts | --inside]
+[--inside] [--ucx | --hosts]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
@@ -124,11 +124,12 @@ class InsideClient:
     cluster.jobs['worker'][0] = '127.0.0.1:%d' % free_ports(1)[0]
     cluster.start()
     spec = tf.train.ClusterSpec(cluster.jobs)
+    protocol = 'grpc+ucx' if player == 'U' else 'grpc'
     server = tf.train.ServerDef(cluster=spec.as_cluster_def(), job_name='worker', task_index=0,
-                                protocol='grpc', default_session_config=cluster.config)
-    library = (os.path.join(os.environ['LEAT_BUILD_DIR'], 'lib', 'libtensorflow.so')
-               if player == 'L' else
-               os.path.join(tf.sysconfig.get_lib(), 'libtensorflow_cc.so.2'))
+                                protocol=protocol, default_session_config=cluster.config)
+    library = (os.path.join(tf.sysconfig.get_lib(), 'libtensorflow_cc.so.2')
+               if player == 'T' else
+               os.path.join(os.environ['LEAT_BUILD_DIR'], 'lib', 'libtensorflow.so'))
     self.folder = tempfile.TemporaryDirectory()
     files = [os.path.join(self.folder.name, name) for name in ('server', 'graph', 'config')]
     for name, message in zip(files, (server, graph.as_graph_def(), tf.ConfigProto())):
@@ -293,9 +294,11 @@ def main():
                    help="values by UCX beside Leat's and TensorFlow's by gRPC")
   way.add_argument('--hosts', action='store_true',
                    help='reductions of four workers by hosts beside those around a ring')
-  way.add_argument('--inside', action='store_true',
-                   help='the client is in the process of the master')
+  parser.add_argument('--inside', action='store_true',
+                      help='the client is in the process of the master')
   options = parser.parse_args()
+  if options.inside and options.hosts:
+    parser.error('--inside goes with --ucx alone')
   python = oracle_venv.python()
   if os.path.realpath(sys.prefix) != os.path.realpath(oracle_venv.folder()):
     os.execv(python, [python] + sys.argv)

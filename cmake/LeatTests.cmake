@@ -171,14 +171,15 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     endforeach()
   endif()
   if(TARGET leat_module_ucx AND TARGET leat_module_grpc)
-    add_dependencies(cluster.plane_test leat_module_ucx)
-    add_dependencies(cluster.plane_loan_test leat_module_ucx)
+    set(plane_tests cluster.plane_test cluster.plane_call_test cluster.plane_loan_test)
+    foreach(name ${plane_tests})
+      add_dependencies(${name} leat_module_ucx)
+    endforeach()
     set_target_properties(cluster.plane_test PROPERTIES ENABLE_EXPORTS ON)  # its memcpy
     add_dependencies(tests.cluster.plane_cluster_test leat_module_ucx leat_module_grpc)
     # UCX watches madvise with a lock, and a thread calls it once more when TSan has let it go.
     if(LEAT_SANITIZE MATCHES thread)
-      set_tests_properties(cluster.plane_test cluster.plane_loan_test
-        tests.cluster.plane_cluster_test PROPERTIES
+      set_tests_properties(${plane_tests} tests.cluster.plane_cluster_test PROPERTIES
         ENVIRONMENT "${LEAT_TEST_ENVIRONMENT};UCX_MEM_EVENTS=no")
     endif()
   endif()

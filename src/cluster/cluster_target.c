@@ -191,7 +191,10 @@ static leat_status_t add_tasks(const leat_cluster_target_t* cluster, const askin
   }
   for (int i = 0; i < asking->count; ++i) {
     const asked_t* asked = &asking->tasks[i];
+    const leat_pb_device_attributes_list_t* own = &asked->answer.device_attributes;
     const leat_remote_task_options_t options = {.number = asked->number,
+                                                .incarnation =
+                                                    own->count ? own->items[0].incarnation : 0,
                                                 .handle = cluster->handle,
                                                 .config = cluster->config,
                                                 .isolates = isolates,

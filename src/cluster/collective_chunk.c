@@ -28,7 +28,7 @@ typedef struct chunk_fetch_s {
   leat_reference_count_t references;  // the round's, and the answer's
   leat_task_t* task;
   int sender;              // the number of its task
-  leat_fetch_call_t call;  // one of the two
+  leat_task_call_t call;  // one of the two
   leat_collective_chunk_fn_t fn;
   void* data;
 } chunk_fetch_t;
@@ -36,19 +36,13 @@ typedef struct chunk_fetch_s {
 void leat_collective_chunk_free(void* call) {
   chunk_fetch_t* fetch = call;
   if (!leat_reference_count_release(&fetch->references)) return;
-  leat_rpc_call_free(fetch->call.rpc);
-  leat_plane_call_free(fetch->call.plane);
+  leat_task_call_free(fetch->call);
   leat_allocator_free(fetch->task->allocator, fetch);
 }
 
 void leat_collective_chunk_cancel(void* call) {
   const chunk_fetch_t* fetch = call;
-  if (!fetch) return;
-  if (fetch->call.plane) {
-    leat_plane_cancel(fetch->call.plane);
-  } else {
-    leat_rpc_cancel(fetch->call.rpc);
-  }
+  if (fetch) leat_task_call_cancel(fetch->call);
 }
 
 static void end_fetch(chunk_fetch_t* fetch, leat_status_t status, leat_string_view_t bytes) {

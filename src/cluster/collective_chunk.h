@@ -1,5 +1,5 @@
 // How the chunks of collectives move between tasks: a task fetches them by RecvBuf, which every
-// task knows, or on the plane of values where both tasks have one (plane.h), and hands out its own.
+// task knows, or on the plane where both tasks have one (plane.h), and hands out its own.
 // As with values, those that it fetches before the way has proved itself come by RecvBuf.
 #ifndef LEAT_CLUSTER_COLLECTIVE_CHUNK_H_
 #define LEAT_CLUSTER_COLLECTIVE_CHUNK_H_

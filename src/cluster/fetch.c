@@ -1,4 +1,4 @@
-// Fetches values from other tasks and, for the plane of values, hands out this task's own. Every
+// Fetches values from other tasks and, for the plane, hands out this task's own. Every
 // fetch begins here and chooses its way by what the plane knows of the sender, which is told apart
 // by the incarnation in the key, so that a task that was restarted is asked anew. The task that
 // listens has the plane, also for the other names of the task (task.h). What TensorFlow's tasks, or
@@ -171,6 +171,7 @@ leat_status_t leat_task_open_plane(leat_task_t* task, bool is_local) {
                                         .pool = task->pool,
                                         .allocator = task->allocator,
                                         .serve = serve,
+                                        .handler = leat_service_handle,
                                         .data = task};
   return leat_plane_create(&options, &task->plane);
 }
@@ -183,6 +184,17 @@ bool leat_task_fetch_on_plane(leat_task_t* task, leat_rpc_channel_t* channel, ui
   if (!plane) return false;
   if (leat_plane_fetch(plane, incarnation, step_id, key, member, fn, data, out_call)) return true;
   if (leat_plane_asks(plane, incarnation)) ask_for_offer(plane, channel, incarnation);
+  return false;
+}
+
+bool leat_task_call_on_plane(leat_task_t* task, const leat_plane_call_options_t* options,
+                             leat_rpc_done_fn_t done, void* data, leat_plane_call_t** out_call) {
+  leat_plane_t* plane = task->root->plane;
+  if (!plane) return false;
+  if (leat_plane_call(plane, options, done, data, out_call)) return true;
+  if (leat_plane_asks(plane, options->incarnation)) {
+    ask_for_offer(plane, options->channel, options->incarnation);
+  }
   return false;
 }
 
@@ -256,7 +268,7 @@ static void fetch_by_call(fetch_t* fetch, leat_rpc_channel_t* channel, leat_stri
 
 static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string_view_t key,
                                  leat_rendezvous_receive_fn_t fn, void* data,
-                                 leat_fetch_call_t* out_call) {
+                                 leat_task_call_t* out_call) {
   fetch_t* fetch;
   leat_rpc_channel_t* channel;
   leat_string_builder_t bytes;
@@ -283,7 +295,7 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
 
 static void fetch_value(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
                         leat_rendezvous_receive_fn_t fn, void* data,
-                        leat_fetch_call_t* out_call) {
+                        leat_task_call_t* out_call) {
   leat_status_t status = start_fetch(task_of(self), step_id, key, fn, data, out_call);
   if (status) fn(data, status, (leat_slot_t){0});
 }

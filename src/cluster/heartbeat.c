@@ -59,7 +59,7 @@ static void answered(void* data, leat_status_t status, leat_string_view_t detail
   leat_status_free(status);
   if (is_lost) leat_rpc_channel_fail(peer->channel, silence(peer));
   if (has_changed) heartbeat->options.tell(heartbeat->options.data, peer->number, is_lost);
-  if (is_missed) heartbeat->options.miss(heartbeat->options.data, peer->number);
+  if (is_missed) heartbeat->options.miss(heartbeat->options.data, peer->number, silence(peer));
 }
 
 static void ask(peer_t* peer) {

@@ -6,8 +6,9 @@
 // outlives the silence of its task by two intervals at most. A task that was lost is asked on until
 // it answers. A task without calls is not asked, and a short step pays nothing.
 //
-// Whoever expects something of a task without calling it (the taker of a collective's chunk) says
-// so, and the task is asked as if calls were under way; how it answers is told.
+// Whoever expects something of a task without calling it by gRPC (the taker of a collective's
+// chunk, the master of a step that was called for on the plane) says so, and the task is asked as
+// if calls were under way; that it is silent is told.
 //
 // A call for a value (RecvTensor) is no reason to ask: the master of the step watches the sender,
 // and a worker of TensorFlow's asks nobody. It ends with the others when its sender is lost.
@@ -28,8 +29,9 @@ typedef struct leat_heartbeat_options_s {
   leat_allocator_t* allocator;
   // Task |number| fell silent, or answers again. On any thread; must not block for long.
   void (*tell)(void* data, int number, bool is_lost);
-  // Task |number|, of which somebody expects something, is silent: at each beat. As |tell|.
-  void (*miss)(void* data, int number);
+  // Task |number|, of which somebody expects something, is silent, as |status| (taken) says: at
+  // each beat. As |tell|.
+  void (*miss)(void* data, int number, leat_status_t status);
   // Called at each beat with the time that it was given.
   void (*each_beat)(void* data, int64_t now_ns);
   void* data;

@@ -5,6 +5,7 @@
 #include "cluster/local_call.h"
 
 #include "base/host.h"
+#include "kernel/cancellation.h"
 
 static leat_mutex_t servers_mutex = {PTHREAD_MUTEX_INITIALIZER};
 static leat_local_server_t* servers;
@@ -24,9 +25,9 @@ void leat_local_server_open(leat_local_server_t* server) {
 // mutex is held.
 static leat_cancellation_t* find_running(const leat_local_server_t* server) {
   for (const leat_local_call_t* call = server->calls; call; call = call->next) {
-    if (leat_cancellation_is_cancelled(call->cancellation)) continue;
-    leat_cancellation_retain(call->cancellation);
-    return call->cancellation;
+    if (leat_cancellation_is_cancelled(call->request.cancellation)) continue;
+    leat_cancellation_retain(call->request.cancellation);
+    return call->request.cancellation;
   }
   return NULL;
 }
@@ -55,7 +56,7 @@ bool leat_local_call_begin(leat_string_view_t address, leat_local_call_t* call) 
   while (server && !leat_string_view_equal(server->address, address)) server = server->next;
   if (server) {
     leat_status_t status =
-        leat_cancellation_create(leat_allocator_system(), &call->cancellation);
+        leat_cancellation_create(leat_allocator_system(), &call->request.cancellation);
     if (status) server = NULL;
     leat_status_free(status);
   }
@@ -70,20 +71,30 @@ bool leat_local_call_begin(leat_string_view_t address, leat_local_call_t* call) 
   return server != NULL;
 }
 
+// Of leat_rpc_request_t. The caller may end the call as soon as |done| was called.
+static void answer(leat_rpc_request_t* request, leat_status_t status, leat_string_view_t details,
+                   leat_rpc_bytes_t bytes) {
+  leat_local_call_t* call = (leat_local_call_t*)request;
+  leat_rpc_request_on_cancel(request, NULL, NULL);
+  const bool has_failed = status != NULL;
+  call->done(call->done_data, status, details, has_failed ? (leat_rpc_bytes_t){0} : bytes);
+  leat_rpc_bytes_release(bytes);
+}
+
 void leat_local_call_run(leat_local_call_t* call, const char* method, const void* message,
                          int64_t deadline_ns, leat_rpc_done_fn_t done, void* data) {
   call->done = done;
   call->done_data = data;
-  call->request = (leat_rpc_request_t){.method = leat_string_view_from(method),
-                                       .message = message,
-                                       .deadline_ns = deadline_ns,
-                                       .peer = LEAT_SV("inproc"),
-                                       .is_local = true};
-  call->server->handler(call->server->data, &call->request);
+  call->request.base = (leat_rpc_request_t){.method = leat_string_view_from(method),
+                                            .message = message,
+                                            .deadline_ns = deadline_ns,
+                                            .peer = LEAT_SV("inproc"),
+                                            .answer = answer};
+  call->server->handler(call->server->data, &call->request.base);
 }
 
 void leat_local_call_cancel(leat_local_call_t* call) {
-  leat_cancellation_cancel(call->cancellation);
+  leat_cancellation_cancel(call->request.cancellation);
 }
 
 void leat_local_call_end(leat_local_call_t* call) {
@@ -92,27 +103,5 @@ void leat_local_call_end(leat_local_call_t* call) {
   if (call->next) call->next->link = call->link;
   leat_condition_notify_all(&call->server->left);
   leat_mutex_unlock(&servers_mutex);
-  leat_cancellation_release(call->cancellation);
-}
-
-// ---- Whoever serves it --------------------------------------------------------------------------
-
-void leat_local_call_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data) {
-  leat_local_call_t* call = (leat_local_call_t*)request;
-  if (call->is_watched) leat_cancellation_deregister(call->cancellation, call->token);
-  call->is_watched =
-      fn && leat_cancellation_register(call->cancellation, fn, data, &call->token);
-  if (fn && !call->is_watched) fn(data);
-}
-
-// The caller may end the call as soon as |done| was called.
-void leat_local_call_answer(leat_rpc_request_t* request, leat_status_t status,
-                            leat_string_view_t details, leat_rpc_bytes_t bytes) {
-  leat_local_call_t* call = (leat_local_call_t*)request;
-  leat_local_call_on_cancel(request, NULL, NULL);
-  const bool has_failed = status != NULL;
-  call->done(call->done_data, status, details, has_failed ? (leat_rpc_bytes_t){0} : bytes);
-  for (size_t i = 0; i < bytes.count; ++i) {
-    if (bytes.pieces[i].release) bytes.pieces[i].release(bytes.pieces[i].owner);
-  }
+  leat_cancellation_release(call->request.cancellation);
 }

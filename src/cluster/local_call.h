@@ -15,7 +15,6 @@
 
 #include "base/sync.h"
 #include "cluster/rpc.h"
-#include "kernel/cancellation.h"
 
 // A server that takes calls of its own process. All functions may be called from any thread.
 typedef struct leat_local_server_s {
@@ -35,12 +34,9 @@ void leat_local_server_close(leat_local_server_t* server);
 
 // A call, in memory of the caller's, which is zeroed.
 typedef struct leat_local_call_s {
-  leat_rpc_request_t request;  // first, so that it can be cast back
+  leat_rpc_direct_request_t request;  // first, so that it can be cast back
   leat_local_server_t* server;
   struct leat_local_call_s *next, **link;  // in the server's list; |*link| is this call
-  leat_cancellation_t* cancellation;
-  bool is_watched;  // the request has a function of cancellation
-  uint64_t token;   // of that
   leat_rpc_done_fn_t done;
   void* done_data;
 } leat_local_call_t;
@@ -55,10 +51,5 @@ void leat_local_call_run(leat_local_call_t* call, const char* method, const void
                          int64_t deadline_ns, leat_rpc_done_fn_t done, void* data);
 void leat_local_call_cancel(leat_local_call_t* call);  // before it is ended
 void leat_local_call_end(leat_local_call_t* call);     // |done| has been called
-
-// What leat_rpc_answer and leat_rpc_request_on_cancel do for the request of such a call.
-void leat_local_call_answer(leat_rpc_request_t* request, leat_status_t status,
-                            leat_string_view_t details, leat_rpc_bytes_t bytes);
-void leat_local_call_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data);
 
 #endif  // LEAT_CLUSTER_LOCAL_CALL_H_

@@ -1,4 +1,5 @@
-// The ways and the calls of the plane. The engine, a module over UCX, moves headers and bodies
+// The ways of the plane, and what is under way on them: fetches of values, and calls of methods,
+// which are both called calls here. The engine, a module over UCX, moves headers and bodies
 // (cluster/plane_module.h). A way leads to another end and is named by the number of that end; a
 // call is named by a number that its request carries and its answer repeats.
 //
@@ -22,7 +23,7 @@
 #include "base/thread.h"
 #include "cluster/plane_message.h"
 
-#define VERSION 4
+#define VERSION 5
 // How long a way may take to prove itself, by default. Values go by gRPC in that time.
 #define PROOF_TIMEOUT_NS INT64_C(5000000000)
 #define LARGEST_REQUEST (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
@@ -188,19 +189,32 @@ void leat_plane_call_free(leat_plane_call_t* call) {
   leat_allocator_free(call->plane->allocator, call);
 }
 
-// Takes a call out of the table, with its reference; NULL where it has ended. The mutex is held.
-static leat_plane_call_t* take_call(leat_plane_t* plane, uint64_t number) {
+// The call with |number|, of the kind that is asked for; NULL: there is none. The mutex is held.
+static leat_plane_call_t* find_call(leat_plane_t* plane, uint64_t number, bool is_method) {
   uint64_t found;
   if (!leat_word_map_get(&plane->calls, number, &found)) return NULL;
-  leat_word_map_erase(&plane->calls, number);
-  return (leat_plane_call_t*)(uintptr_t)found;
+  leat_plane_call_t* call = (leat_plane_call_t*)(uintptr_t)found;
+  return (call->done != NULL) == is_method ? call : NULL;
 }
 
-void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t status,
-                         leat_slot_t value) {
+bool leat_plane_awaits(leat_plane_t* plane, uint64_t number, bool is_method) {
   leat_mutex_lock(&plane->mutex);
-  leat_plane_call_t* call = take_call(plane, number);
+  const bool awaits = find_call(plane, number, is_method) != NULL;
   leat_mutex_unlock(&plane->mutex);
+  return awaits;
+}
+
+leat_plane_call_t* leat_plane_take_call(leat_plane_t* plane, uint64_t number, bool is_method) {
+  leat_mutex_lock(&plane->mutex);
+  leat_plane_call_t* call = find_call(plane, number, is_method);
+  if (call) leat_word_map_erase(&plane->calls, number);
+  leat_mutex_unlock(&plane->mutex);
+  return call;
+}
+
+void leat_plane_end_fetch(leat_plane_t* plane, uint64_t number, leat_status_t status,
+                          leat_slot_t value) {
+  leat_plane_call_t* call = leat_plane_take_call(plane, number, false);
   if (call) {
     call->fn(call->data, status, value);
   } else {
@@ -208,6 +222,20 @@ void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t sta
     leat_status_free(status);
   }
   leat_plane_call_free(call);
+}
+
+// Ends a call that was taken out of the table with a failure, |status| (taken).
+static void fail_call(leat_plane_call_t* call, leat_status_t status) {
+  if (call->done) {
+    call->done(call->data, status, LEAT_SV(""), (leat_rpc_bytes_t){0});
+  } else {
+    call->fn(call->data, status, (leat_slot_t){0});
+  }
+  leat_plane_call_free(call);
+}
+
+static const char* what_failed(const leat_plane_call_t* call) {
+  return call->done ? "Calling another task" : "Receiving a value";
 }
 
 // Enters a call on a way that is ready, which is returned, retained; NULL where there is none.
@@ -247,30 +275,39 @@ static void give_up(leat_plane_t* plane, uint64_t number) {
   leat_plane_way_release(way);
 }
 
-bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
-                      leat_string_view_t key, leat_string_view_t member,
-                      leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call) {
-  leat_plane_call_t* call;
-  if (key.size > LARGEST_REQUEST || member.size > LARGEST_REQUEST - key.size) return false;
-  leat_status_t status = LEAT_ALLOCATE(plane->allocator, 1, &call);
+bool leat_plane_enter_call(leat_plane_t* plane, uint64_t incarnation,
+                           const leat_plane_call_t* call, leat_plane_way_t** out_way,
+                           leat_plane_call_t** out_call) {
+  leat_plane_call_t* entered;
+  leat_status_t status = LEAT_ALLOCATE(plane->allocator, 1, &entered);
   if (status) {
     leat_status_free(status);
     return false;
   }
-  *call = (leat_plane_call_t){.plane = plane, .fn = fn, .data = data};
-  atomic_init(&call->references, 2);  // the table's, the caller's
+  *entered = *call;
+  atomic_init(&entered->references, 2);  // the table's, the caller's
+  // It may end as soon as it is entered, so the caller has it before that.
+  *out_call = entered;
   uint64_t late;
   leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = enter_call(plane, incarnation, call, &late);
+  *out_way = enter_call(plane, incarnation, entered, &late);
   leat_mutex_unlock(&plane->mutex);
   if (late) give_up(plane, late);
-  if (!way) {
-    leat_allocator_free(plane->allocator, call);
-    return false;
-  }
-  *out_call = call;
+  if (*out_way) return true;
+  *out_call = NULL;
+  leat_allocator_free(plane->allocator, entered);
+  return false;
+}
+
+bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
+                      leat_string_view_t key, leat_string_view_t member,
+                      leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call) {
+  const leat_plane_call_t call = {.plane = plane, .fn = fn, .data = data};
+  leat_plane_way_t* way;
+  if (key.size > LARGEST_REQUEST || member.size > LARGEST_REQUEST - key.size) return false;
+  if (!leat_plane_enter_call(plane, incarnation, &call, &way, out_call)) return false;
   const leat_plane_frame_t frame = {.kind = LEAT_PLANE_REQUEST,
-                                    .call = call->number,
+                                    .call = (*out_call)->number,
                                     .step_id = step_id,
                                     .can_read = atomic_load(&way->process) != 0};
   leat_plane_send(way, frame, key, member, (leat_rpc_piece_t){0});
@@ -279,24 +316,37 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
 }
 
 void leat_plane_cancel(leat_plane_call_t* call) {
-  leat_plane_end_call(
-      call->plane, call->number,
-      leat_make_status(LEAT_CANCELLED, "Receiving a value failed: it was cancelled"),
-      (leat_slot_t){0});
+  leat_plane_t* plane = call->plane;
+  const bool is_method = call->done != NULL;
+  leat_plane_call_t* taken = leat_plane_take_call(plane, call->number, is_method);
+  if (!taken) return;
+  if (is_method) leat_plane_send_cancel(taken);
+  fail_call(taken, leat_make_status(LEAT_CANCELLED, "%s failed: it was cancelled",
+                                    what_failed(taken)));
 }
 
-// The number of a call on the way |number|; 0: there is none.
-static uint64_t find_call(leat_plane_t* plane, uint64_t number) {
-  uint64_t found = 0;
+// Takes a call out of the table, with its reference: one on the way |number| or, where |channel| is
+// not NULL, one of a method of the task that this leads to. NULL: there is none.
+static leat_plane_call_t* take_any_call(leat_plane_t* plane, uint64_t number,
+                                        const leat_rpc_channel_t* channel) {
+  leat_plane_call_t* found = NULL;
   leat_mutex_lock(&plane->mutex);
   for (size_t i = 0; i < plane->calls.capacity && !found; ++i) {
     if (!plane->calls.used[i]) continue;
-    const leat_plane_call_t* call =
-        (const leat_plane_call_t*)(uintptr_t)plane->calls.values[i];
-    if (call->way == number) found = call->number;
+    leat_plane_call_t* call = (leat_plane_call_t*)(uintptr_t)plane->calls.values[i];
+    if (channel ? call->channel == channel : call->way == number) found = call;
   }
+  if (found) leat_word_map_erase(&plane->calls, found->number);
   leat_mutex_unlock(&plane->mutex);
   return found;
+}
+
+void leat_plane_fail(leat_plane_t* plane, const leat_rpc_channel_t* channel,
+                     leat_status_t status) {
+  for (leat_plane_call_t* call; plane && (call = take_any_call(plane, 0, channel));) {
+    fail_call(call, leat_status_clone(status));
+  }
+  leat_status_free(status);
 }
 
 // ---- The loss of a way --------------------------------------------------------------------------
@@ -315,12 +365,11 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
     }
   }
   leat_mutex_unlock(&plane->mutex);
-  for (uint64_t call; (call = find_call(plane, number));) {
-    leat_plane_end_call(
-        plane, call,
-        leat_make_status(code, "Receiving a value failed: the connection by UCX broke: %s", reason),
-        (leat_slot_t){0});
+  for (leat_plane_call_t* call; (call = take_any_call(plane, number, NULL));) {
+    fail_call(call, leat_make_status(code, "%s failed: the connection by UCX broke: %s",
+                                     what_failed(call), reason));
   }
+  leat_plane_cancel_requests(plane, number, 0);
   leat_plane_take_back_all(plane, number);
   leat_plane_way_release((leat_plane_way_t*)(uintptr_t)found);
 }
@@ -400,7 +449,7 @@ leat_status_t leat_plane_create(const leat_plane_options_t* options, leat_plane_
   if (code != LEAT_OK) {
     plane->is_stopped = true;
     leat_plane_free(plane);
-    return leat_make_status((leat_status_code_t)code, "Opening the plane of values failed: %s",
+    return leat_make_status((leat_status_code_t)code, "Opening the plane failed: %s",
                             reason);
   }
   *out_plane = plane;
@@ -431,7 +480,9 @@ void leat_plane_stop(leat_plane_t* plane) {
     leat_plane_way_release(way);
   }
   leat_mutex_lock(&plane->mutex);
-  while (plane->way_count > 0) leat_condition_wait(&plane->changed, &plane->mutex);
+  while (plane->way_count > 0 || plane->requests) {
+    leat_condition_wait(&plane->changed, &plane->mutex);
+  }
   leat_mutex_unlock(&plane->mutex);
   plane->module->end_close(plane->end);
 }

@@ -1,19 +1,23 @@
-// The plane of values: how values move between two tasks of Leat's that both have UCX, in place of
-// the calls of RecvTensor and RecvBuf. Each task has an end, at which messages come in. What a task
-// wants of another's Send, or of a member of a collective, it asks for in a message, and the answer
-// brings the value: a small one together with the message, the elements of a large one straight
-// from the sender's buffer into the receiver's tensor. Two processes of one machine need no network
-// for that: the receiver reads the elements from the sender's memory (cluster/plane_loan.c).
+// The plane: how values move between two tasks of Leat's that both have UCX, in place of the calls
+// of RecvTensor and RecvBuf, and how a master calls for the steps of another task, in place of
+// gRPC's RunGraph. Each task has an end, at which messages come in. What a task wants of another's
+// Send, or of a member of a collective, it asks for in a message, and the answer brings the value:
+// a small one together with the message, the elements of a large one straight from the sender's
+// buffer into the receiver's tensor. Two processes of one machine need no network for that: the
+// receiver reads the elements from the sender's memory (cluster/plane_loan.c).
 //
 //   fetch ─ REQUEST {step, key, member} ─▶ serve ─▶ rendezvous, or round, of the step at the sender
 //   fn(value)                ◀─ VALUE {shape}, elements ─ or FAILURE ◀─┘
 //
+//   call ─ CALL {method, request} ─▶ handler ─▶ a method of a service
+//   done(status, answer)     ◀─ ANSWER ◀─┘
+//
 // Whether a pair of tasks has this way is found out once, by the receiver (cluster/fetch.c): it
 // sends its offer, which has the address of its end, by gRPC, and gets that of the other. Then the
 // way proves itself: a body as large as those that take UCX's large path goes there and another one
-// comes back. Only after that is the way used, and nothing waits for it, since values go by gRPC
+// comes back. Only after that is the way used, and nothing waits for it, since all goes by gRPC
 // meanwhile. Where the other task knows no such offer, or the way has not proved itself in time,
-// they go by gRPC for good. A way that breaks later ends what is under way with UNAVAILABLE, as a
+// it goes by gRPC for good. A way that breaks later ends what is under way with UNAVAILABLE, as a
 // broken connection of gRPC does: the sender has given the value away then, and has no second one.
 //
 // All functions may be called from any thread.
@@ -41,15 +45,18 @@ typedef struct leat_plane_options_s {
   // which it may block.
   void (*serve)(void* data, int64_t step_id, leat_string_view_t key, leat_string_view_t member,
                 leat_rendezvous_receive_fn_t fn, void* fn_data);
-  void* data;
+  // Serves the calls of methods, as that of a server of rpc.h. On a thread of the plane's.
+  leat_rpc_handler_fn_t handler;
+  void* data;  // of both
 } leat_plane_options_t;
 
 // UNIMPLEMENTED, naming the package, where the module is absent; UNAVAILABLE where UCX cannot work
 // here.
 LEAT_MUST_USE leat_status_t leat_plane_create(const leat_plane_options_t* options,
                                               leat_plane_t** out_plane);
-// Ends all fetches with CANCELLED, serves no more, and waits until no function of the plane's
-// callers runs. What |serve| has not answered yet may be answered later, until the plane is freed.
+// Ends all fetches and calls with CANCELLED, cancels those that came in, serves no more, and waits
+// until these are answered and no function of the plane's callers runs. What |serve| has not
+// answered yet may be answered later, until the plane is freed.
 // NULL is allowed. Not from such a function.
 void leat_plane_stop(leat_plane_t* plane);
 void leat_plane_free(leat_plane_t* plane);  // stops it first; NULL is allowed
@@ -77,7 +84,23 @@ void leat_plane_answer(leat_plane_t* plane, uint64_t incarnation,
 bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id,
                       leat_string_view_t key, leat_string_view_t member,
                       leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call);
-// Ends the fetch with CANCELLED, unless it has ended.
+
+typedef struct leat_plane_call_options_s {
+  uint64_t incarnation;          // of the task
+  leat_rpc_channel_t* channel;   // by which gRPC reaches it
+  const char* method;            // "/tensorflow.WorkerService/RunGraph"
+  leat_string_view_t bytes;      // the request, which is copied
+} leat_plane_call_options_t;
+// Calls a method, as leat_rpc_call does, but without a deadline. false where there is no way to the
+// task, the request is larger than a header, or there is no memory, and nothing was done. |done| is
+// called once, perhaps before this returns. |*out_call| is set before; the caller frees it.
+bool leat_plane_call(leat_plane_t* plane, const leat_plane_call_options_t* options,
+                     leat_rpc_done_fn_t done, void* data, leat_plane_call_t** out_call);
+// Ends the calls of methods of the task that |channel| leads to with |status| (taken), as
+// leat_rpc_channel_fail does. NULL is allowed.
+void leat_plane_fail(leat_plane_t* plane, const leat_rpc_channel_t* channel, leat_status_t status);
+
+// Ends the fetch or the call with CANCELLED, unless it has ended.
 void leat_plane_cancel(leat_plane_call_t* call);
 void leat_plane_call_free(leat_plane_call_t* call);  // NULL is allowed
 

@@ -63,6 +63,12 @@ static bool is_right(const leat_plane_frame_t* frame, size_t rest_bytes, size_t 
     case LEAT_PLANE_VALUE: return rest_bytes == parts_bytes;
     case LEAT_PLANE_FAILURE: return rest_bytes == 0 && body_bytes <= LARGEST_TEXT &&
                          frame->code != LEAT_OK && frame->code <= LEAT_UNAUTHENTICATED;
+    case LEAT_PLANE_CALL:
+      return rest_bytes == parts_bytes && body_bytes == 0 && frame->head_bytes > 0;
+    case LEAT_PLANE_ANSWER:
+      return rest_bytes == parts_bytes && (body_bytes == 0 || frame->tail_bytes == 0) &&
+             frame->code <= LEAT_UNAUTHENTICATED;
+    case LEAT_PLANE_CANCEL: return rest_bytes == 0 && body_bytes == 0;
     default: return false;
   }
 }
@@ -76,11 +82,10 @@ void* leat_plane_begin_message(void* data, const char* header, size_t header_siz
   memcpy(&frame, header, sizeof frame);
   const size_t rest_bytes = header_size - sizeof frame;
   if (!is_right(&frame, rest_bytes, body_bytes)) return NULL;
-  if (frame.kind == LEAT_PLANE_VALUE) {
-    leat_mutex_lock(&plane->mutex);
-    const bool is_awaited = leat_word_map_get(&plane->calls, frame.call, NULL);
-    leat_mutex_unlock(&plane->mutex);
-    if (!is_awaited) return NULL;
+  const bool is_answer = frame.kind == LEAT_PLANE_ANSWER;
+  if ((is_answer || frame.kind == LEAT_PLANE_VALUE) &&
+      !leat_plane_awaits(plane, frame.call, is_answer)) {
+    return NULL;
   }
   message_t* message = allocate(sizeof *message + rest_bytes + 1);
   if (!message) return NULL;
@@ -209,7 +214,7 @@ static void take_value(leat_plane_t* plane, message_t* message, leat_status_t st
   } else if (status && message->is_placed) {
     leat_slot_release(&value);
   }
-  leat_plane_end_call(plane, frame->call, status, status ? (leat_slot_t){0} : value);
+  leat_plane_end_fetch(plane, frame->call, status, status ? (leat_slot_t){0} : value);
 }
 
 // Reads the elements of a value that is lent, and gives them back. The sender keeps them until it
@@ -218,8 +223,8 @@ static void receive_loan(leat_plane_t* plane, message_t* message) {
   const leat_plane_frame_t* frame = &message->frame;
   leat_status_t status = leat_ok_status();
   char* place = NULL;
+  const bool is_awaited = leat_plane_awaits(plane, frame->call, false);
   leat_mutex_lock(&plane->mutex);
-  const bool is_awaited = leat_word_map_get(&plane->calls, frame->call, NULL);
   leat_plane_way_t* way = leat_plane_find_way(plane, frame->from);
   leat_mutex_unlock(&plane->mutex);
   if (!way) return;  // the call has ended with it
@@ -264,12 +269,21 @@ void leat_plane_end_message(void* data, void* message_data, int code) {
       break;
     case LEAT_PLANE_LENT: receive_loan(plane, message); break;
     case LEAT_PLANE_TAKEN: leat_plane_take_back(plane, frame->from, frame->seal); break;
+    case LEAT_PLANE_CALL: leat_plane_serve_call(plane, frame, message->rest); break;
+    case LEAT_PLANE_CANCEL:
+      if (frame->call) leat_plane_cancel_requests(plane, frame->from, frame->call);
+      break;
+    case LEAT_PLANE_ANSWER:
+      leat_plane_take_answer(plane, frame, message->rest,
+                             leat_string_view_make(message->body, message->body_bytes), status);
+      status = NULL;
+      break;
     default:
       leat_status_free(status);
       status = leat_make_status((leat_status_code_t)frame->code, "%.*s",
                                 (int)(message->body ? message->body_bytes : 0),
                                 message->body ? message->body : "");
-      leat_plane_end_call(plane, frame->call, status, (leat_slot_t){0});
+      leat_plane_end_fetch(plane, frame->call, status, (leat_slot_t){0});
       status = NULL;
   }
   leat_status_free(status);

@@ -1,7 +1,7 @@
-// What the sources of the plane share: plane.c, which has the ways and the calls, plane_message.c,
-// which understands what comes in, and plane_loan.c, which has the values that another task reads
-// from the memory of this one. A message is a frame, what stands behind it in the header, and a
-// body:
+// What the sources of the plane share: plane.c, which has the ways and what is under way on them,
+// plane_message.c, which understands what comes in, plane_call.c, which has the calls of methods,
+// and plane_loan.c, which has the values that another task reads from the memory of this one. A
+// message is a frame, what stands behind it in the header, and a body:
 //
 //   frame, then what the kind says:                                   body
 //   HELLO, WELCOME                                                    the proof
@@ -11,6 +11,9 @@
 //   FAILURE   nothing                                                 the message of the status
 //   LENT      as VALUE; the elements stay where they are              none
 //   TAKEN                                                             none
+//   CALL      the method and its request                              none
+//   ANSWER    details of a failure, and its text or a small answer    an answer that is larger
+//   CANCEL                                                            none
 //
 // HELLO is answered by WELCOME, and that by READY, each when all of its body is there: then both
 // ends know that large bodies go both ways. LENT is answered by TAKEN, when the receiver has read
@@ -37,12 +40,15 @@ typedef enum leat_plane_kind_e {
   LEAT_PLANE_VALUE,
   LEAT_PLANE_FAILURE,
   LEAT_PLANE_LENT,
-  LEAT_PLANE_TAKEN
+  LEAT_PLANE_TAKEN,
+  LEAT_PLANE_CALL,
+  LEAT_PLANE_ANSWER,
+  LEAT_PLANE_CANCEL
 } leat_plane_kind_t;
 
 typedef struct leat_plane_frame_s {
   uint32_t kind;
-  uint32_t code;   // of LEAT_PLANE_FAILURE
+  uint32_t code;   // of FAILURE, and of ANSWER, which may be LEAT_OK
   uint64_t from;   // the end that sends it
   uint64_t call;
   int64_t step_id;
@@ -69,13 +75,19 @@ typedef struct leat_plane_way_s {
   _Atomic(int64_t) process;
 } leat_plane_way_t;
 
+// A fetch, or a call of a method.
 struct leat_plane_call_s {
   leat_reference_count_t references;
   leat_plane_t* plane;
   uint64_t number, way;
-  leat_rendezvous_receive_fn_t fn;
+  leat_rendezvous_receive_fn_t fn;    // of a fetch
+  leat_rpc_done_fn_t done;            // of a call of a method; else NULL
+  const leat_rpc_channel_t* channel;  // of a call of a method
   void* data;
 };
+
+// A call of a method that came in and is not answered yet (plane_call.c).
+typedef struct leat_plane_request_s leat_plane_request_t;
 
 struct leat_plane_s {
   leat_plane_options_t options;
@@ -92,11 +104,13 @@ struct leat_plane_s {
   leat_word_map_t pairs;  // incarnation -> number of an end, or PAIR_*
   leat_word_map_t calls;  // number -> leat_plane_call_t*, retained
   leat_word_map_t loans;  // seal -> loan_t*
+  leat_plane_request_t* requests;  // a list
   uint64_t last_call, last_seal;
   int way_count;          // that are not freed
   bool is_stopped;
-  leat_condition_t changed;  // a way was freed
-  _Atomic(uint64_t) read_count;  // of values that were read from other tasks' memory; for tests
+  leat_condition_t changed;  // a way was freed, or a request answered
+  // For tests: of values that were read from other tasks' memory, and of calls of methods.
+  _Atomic(uint64_t) read_count, call_count;
 };
 
 // The way to an end, retained; NULL: there is none. The mutex is held.
@@ -111,9 +125,30 @@ void leat_plane_greet(leat_plane_way_t* way, leat_plane_kind_t kind);
 // by gRPC from now on.
 void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t code,
                      const char* reason);
-// Ends the call with |number|, unless it has ended. |status| and |value| are taken.
-void leat_plane_end_call(leat_plane_t* plane, uint64_t number, leat_status_t status,
-                         leat_slot_t value);
+// Enters a call, which is copied from |call|, on a way to the task with |incarnation| that is
+// ready. |*out_call| and |*out_way| are retained. false where there is no such way, or no memory.
+bool leat_plane_enter_call(leat_plane_t* plane, uint64_t incarnation,
+                           const leat_plane_call_t* call, leat_plane_way_t** out_way,
+                           leat_plane_call_t** out_call);
+// Whether the fetch or the call of a method with |number| is under way.
+bool leat_plane_awaits(leat_plane_t* plane, uint64_t number, bool is_method);
+// Takes that out of the table, with its reference; NULL where it has ended.
+leat_plane_call_t* leat_plane_take_call(leat_plane_t* plane, uint64_t number, bool is_method);
+// Ends the fetch with |number|, unless it has ended. |status| and |value| are taken.
+void leat_plane_end_fetch(leat_plane_t* plane, uint64_t number, leat_status_t status,
+                          leat_slot_t value);
+
+// ---- Calls of methods (plane_call.c) ------------------------------------------------------------
+
+// Tells the other task that nobody waits for the answer any more.
+void leat_plane_send_cancel(leat_plane_call_t* call);
+// An ANSWER has come. |status| (taken) is a failure where its body has not.
+void leat_plane_take_answer(leat_plane_t* plane, const leat_plane_frame_t* frame,
+                            const char* rest, leat_string_view_t body, leat_status_t status);
+// Serves a CALL.
+void leat_plane_serve_call(leat_plane_t* plane, const leat_plane_frame_t* frame, const char* rest);
+// Cancels what came on the way |from|: |call|, or all where that is 0.
+void leat_plane_cancel_requests(leat_plane_t* plane, uint64_t from, uint64_t call);
 
 // ---- Loans (plane_loan.c) -----------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-// Ends of the plane of values, without tasks around them: what is fetched comes as it was sent, and
-// everything else ends in order. All run over TCP, once with large values read from the sender's
-// memory and once as between machines. Copies are counted by a memcpy of our own, which UCX and the
-// module call too.
+// Fetches between ends of the plane, without tasks around them: what is fetched comes as it was
+// sent, and everything else ends in order. All run over TCP, once with large values read from the
+// sender's memory and once as between machines. Copies are counted by a memcpy of our own, which
+// UCX and the module call too.
 #include "base/thread.h"
 #include "cluster/plane_scene.h"
 

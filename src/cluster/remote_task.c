@@ -4,13 +4,17 @@
 // as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up. A
 // Leat task may end a step by itself when its part of it has run, and needs no CleanupGraph then.
 //
+// RunGraph goes on the plane where both tasks have one, unless it has a deadline, which the plane
+// does not watch. Everything else goes by gRPC.
+//
 // A call's end and its cancellation race, as in rendezvous_table.c: the call's handle is stored
-// under the mutex after the call was made, and whoever of starter and callback comes second frees
-// the entry.
+// under the mutex after the call was made, whoever of starter and callback comes second frees the
+// entry, and whoever cancels a call takes its handle out first and holds no mutex.
 #include "cluster/remote_task.h"
 
 #include <string.h>
 
+#include "cluster/fetch.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/rpc_message.h"
 #include "formats/generated/worker_service.h"
@@ -18,6 +22,8 @@
 #include "formats/wire/encode.h"
 #include "graph/import/export.h"
 #include "trace/collector.h"
+
+static const char kRunGraph[] = "/tensorflow.WorkerService/RunGraph";
 
 // How long a task has to end a session.
 #define DELETE_TIMEOUT_MS 10000
@@ -27,6 +33,9 @@ typedef struct run_s run_t;
 typedef struct remote_task_s {
   leat_worker_t base;
   leat_allocator_t* allocator;
+  leat_task_t* master;
+  int number;
+  uint64_t incarnation;
   leat_rpc_channel_t* channel;  // the task's
   char* name;                   // "/job:ps/replica:0/task:0"
   char* handle;                 // of the session
@@ -47,7 +56,7 @@ struct run_s {
   remote_task_t* task;
   int64_t step_id;
   leat_status_t aborted;  // the cause, where the step was aborted
-  leat_rpc_call_t* call;  // NULL until the starter has stored it
+  leat_task_call_t call;  // none until the starter has stored it, and once it was cancelled
   bool is_started, is_ended;
   void* collector;
   leat_worker_done_fn_t done;
@@ -228,7 +237,7 @@ static void deregister_graph(leat_worker_t* self, uint64_t number) {
 // ---- Steps --------------------------------------------------------------------------------------
 
 static void free_run(run_t* run) {
-  leat_rpc_call_free(run->call);
+  leat_task_call_free(run->call);
   leat_status_free(run->aborted);
   leat_allocator_free(run->task->allocator, run);
 }
@@ -287,6 +296,14 @@ static void end_run(void* data, leat_status_t status, leat_string_view_t details
   done(done_data, status);
 }
 
+// The same on the plane.
+static void end_run_on_plane(void* data, leat_status_t status, leat_string_view_t details,
+                             leat_rpc_bytes_t answer) {
+  const remote_task_t* task = ((run_t*)data)->task;
+  leat_heartbeat_expect(task->master->heartbeat, task->number, -1);
+  end_run(data, status, details, answer);
+}
+
 static leat_status_t add_run(remote_task_t* task, const leat_run_request_t* request,
                              leat_worker_done_fn_t done, void* data, run_t** out_run) {
   run_t* run;
@@ -312,6 +329,68 @@ static leat_status_t add_run(remote_task_t* task, const leat_run_request_t* requ
   return leat_ok_status();
 }
 
+// Takes the call of a run that was aborted. false where there is none.
+static bool take_aborted(remote_task_t* task, leat_task_call_t* out_call) {
+  leat_mutex_lock(&task->mutex);
+  run_t* run = task->runs;
+  while (run && !(run->aborted && (run->call.rpc || run->call.plane))) run = run->next;
+  if (run) {
+    *out_call = run->call;
+    run->call = (leat_task_call_t){0};
+  }
+  leat_mutex_unlock(&task->mutex);
+  return run != NULL;
+}
+
+static void cancel_aborted(remote_task_t* task) {
+  for (leat_task_call_t call; take_aborted(task, &call);) {
+    leat_task_call_cancel(call);
+    leat_task_call_free(call);
+  }
+}
+
+static bool call_on_plane(run_t* run, leat_string_view_t bytes, leat_plane_call_t** out_call) {
+  const remote_task_t* task = run->task;
+  const leat_plane_call_options_t options = {.incarnation = task->incarnation,
+                                             .channel = task->channel,
+                                             .method = kRunGraph,
+                                             .bytes = bytes};
+  leat_heartbeat_expect(task->master->heartbeat, task->number, 1);
+  if (leat_task_call_on_plane(task->master, &options, end_run_on_plane, run, out_call)) {
+    return true;
+  }
+  leat_heartbeat_expect(task->master->heartbeat, task->number, -1);
+  return false;
+}
+
+static void start_run(run_t* run, const leat_pb_run_graph_request_t* message,
+                      int64_t deadline_ns) {
+  remote_task_t* task = run->task;
+  leat_task_call_t made = {0};
+  leat_string_builder_t bytes;
+  leat_string_builder_initialize(task->allocator, &bytes);
+  leat_status_t status =
+      leat_message_encode(&leat_pb_run_graph_request_descriptor, message, &bytes);
+  const leat_string_view_t view = leat_string_builder_view(&bytes);
+  if (status) {
+    end_run(run, status, LEAT_SV(""), (leat_rpc_bytes_t){0});
+  } else if (deadline_ns != LEAT_DEADLINE_NEVER || !call_on_plane(run, view, &made.plane)) {
+    const leat_rpc_piece_t piece = {.data = view.data, .size = view.size};
+    const leat_rpc_call_options_t options = {
+        .method = kRunGraph, .bytes = {&piece, 1}, .deadline_ns = deadline_ns};
+    leat_rpc_call(task->channel, &options, end_run, run, &made.rpc);
+  }
+  leat_string_builder_deinitialize(&bytes);
+  leat_mutex_lock(&task->mutex);
+  run->is_started = true;
+  const bool frees = run->is_ended;
+  const bool cancels = !frees && run->aborted;
+  run->call = made;
+  leat_mutex_unlock(&task->mutex);
+  if (cancels) cancel_aborted(task);
+  if (frees) free_run(run);
+}
+
 static void run_graph(leat_worker_t* self, const leat_run_request_t* request,
                       leat_worker_done_fn_t done, void* data) {
   remote_task_t* task = (remote_task_t*)self;
@@ -331,46 +410,38 @@ static void run_graph(leat_worker_t* self, const leat_run_request_t* request,
     done(data, status);
     return;
   }
-  leat_rpc_call_t* made = NULL;
-  call(task->channel, "/tensorflow.WorkerService/RunGraph",
-       &leat_pb_run_graph_request_descriptor, &message, request->deadline_ns, end_run, run, &made);
-  leat_mutex_lock(&task->mutex);
-  run->call = made;
-  run->is_started = true;
-  const bool frees = run->is_ended;
-  if (!frees && run->aborted && made) leat_rpc_cancel(made);
-  leat_mutex_unlock(&task->mutex);
-  if (frees) free_run(run);
+  start_run(run, &message, request->deadline_ns);
 }
 
-// Aborts the runs of a step, or of every step where |step_id| is LEAT_EVERY_STEP. The mutex is
-// held.
-static void abort_runs(remote_task_t* task, int64_t step_id, leat_status_t status) {
+// Notes the cause in the runs of a step, or of every step where |step_id| is LEAT_EVERY_STEP. The
+// mutex is held.
+static void note_abort(remote_task_t* task, int64_t step_id, leat_status_t status) {
   for (run_t* run = task->runs; run; run = run->next) {
     if ((step_id != LEAT_EVERY_STEP && run->step_id != step_id) || run->aborted) continue;
     run->aborted = leat_status_clone(status);
-    if (run->call) leat_rpc_cancel(run->call);
   }
 }
 
 static void abort_step(leat_worker_t* self, int64_t step_id, leat_status_t status) {
   remote_task_t* task = (remote_task_t*)self;
   leat_mutex_lock(&task->mutex);
-  abort_runs(task, step_id, status);
+  note_abort(task, step_id, status);
   leat_mutex_unlock(&task->mutex);
   leat_status_free(status);
+  cancel_aborted(task);
 }
 
 static void abort_all(leat_worker_t* self, leat_status_t status) {
   remote_task_t* task = (remote_task_t*)self;
   leat_mutex_lock(&task->mutex);
-  abort_runs(task, LEAT_EVERY_STEP, status);
+  note_abort(task, LEAT_EVERY_STEP, status);
   if (!task->aborted) {
     task->aborted = status;
     status = leat_ok_status();
   }
   leat_mutex_unlock(&task->mutex);
   leat_status_free(status);
+  cancel_aborted(task);
 }
 
 static void cleanup_step(leat_worker_t* self, int64_t step_id) {
@@ -495,6 +566,9 @@ leat_status_t leat_remote_task_open(leat_task_t* master,
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(master->allocator, 1, &task));
   task->base.vtable = &kVtable;
   task->allocator = master->allocator;
+  task->master = master;
+  task->number = options->number;
+  task->incarnation = options->incarnation;
   task->config_bytes = options->config.size;
   task->ends_steps = options->ends_steps;
   leat_mutex_initialize(&task->mutex);

@@ -14,6 +14,7 @@
 
 typedef struct leat_remote_task_options_s {
   int number;                 // of the task in the cluster
+  uint64_t incarnation;       // of its devices
   leat_string_view_t handle;  // of the master's session
   leat_string_view_t config;  // its ConfigProto, which is copied
   bool isolates;              // whether it has state of its own

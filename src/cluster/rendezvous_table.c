@@ -7,7 +7,7 @@
 // callback may run before the start has returned. Whoever comes second frees it. The call's handle
 // is stored under the mutex only after the call was made; an abort that comes in between is seen by
 // the starter, which then cancels the call itself. Whoever cancels a call takes it out of its fetch
-// first and holds no mutex, because a call on the plane of values ends while it is cancelled.
+// first and holds no mutex, because a call on the plane ends while it is cancelled.
 //
 // A request for a value may also come after its step, when its sender was cancelled. It would wait
 // for a Send that never comes and bring the step's entry back, so the last steps that ended are
@@ -43,7 +43,7 @@ struct fetch_s {
   step_rendezvous_t* rendezvous;  // retained
   leat_rendezvous_receive_fn_t fn;
   void* data;
-  leat_fetch_call_t call;  // none until the starter has stored it, and once it was cancelled
+  leat_task_call_t call;  // none until the starter has stored it, and once it was cancelled
   bool is_started;        // the starter has returned from making the call
   bool is_ended;          // the callback has run
 };
@@ -70,14 +70,9 @@ static void unlink_fetch(fetch_t* fetch) {
   }
 }
 
-static void free_call(leat_fetch_call_t call) {
-  leat_rpc_call_free(call.rpc);
-  leat_plane_call_free(call.plane);
-}
-
 static void free_fetch(fetch_t* fetch) {
   step_rendezvous_t* rendezvous = fetch->rendezvous;
-  free_call(fetch->call);
+  leat_task_call_free(fetch->call);
   leat_allocator_free(rendezvous->table->allocator, fetch);
   leat_rendezvous_release(&rendezvous->base);
 }
@@ -102,15 +97,14 @@ static void end_fetch(void* data, leat_status_t status, leat_slot_t value) {
 }
 
 // Cancels and frees a call. Not with the mutex held: a call on the plane ends within this.
-static void cancel_call(leat_fetch_call_t call) {
-  leat_rpc_cancel(call.rpc);
-  if (call.plane) leat_plane_cancel(call.plane);
-  free_call(call);
+static void cancel_call(leat_task_call_t call) {
+  leat_task_call_cancel(call);
+  leat_task_call_free(call);
 }
 
 static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_string_view_t key) {
   leat_fetcher_t* fetcher = rendezvous->fetcher;
-  leat_fetch_call_t call = {0};
+  leat_task_call_t call = {0};
   fetcher->fetch(fetcher, rendezvous->step_id, key, end_fetch, fetch, &call);
   leat_mutex_lock(&rendezvous->mutex);
   fetch->is_started = true;
@@ -123,13 +117,13 @@ static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_stri
 }
 
 // Takes the call of a fetch, which the caller then cancels. false where there is none.
-static bool take_call(step_rendezvous_t* rendezvous, leat_fetch_call_t* out_call) {
+static bool take_call(step_rendezvous_t* rendezvous, leat_task_call_t* out_call) {
   leat_mutex_lock(&rendezvous->mutex);
   fetch_t* fetch = rendezvous->fetches;
   while (fetch && !fetch->call.rpc && !fetch->call.plane) fetch = fetch->next;
   if (fetch) {
     *out_call = fetch->call;
-    fetch->call = (leat_fetch_call_t){0};
+    fetch->call = (leat_task_call_t){0};
   }
   leat_mutex_unlock(&rendezvous->mutex);
   return fetch != NULL;
@@ -192,7 +186,7 @@ static void abort_step(leat_rendezvous_t* self, leat_status_t status) {
   leat_mutex_lock(&rendezvous->mutex);
   if (!rendezvous->aborted) rendezvous->aborted = leat_status_clone(status);
   leat_mutex_unlock(&rendezvous->mutex);
-  for (leat_fetch_call_t call; take_call(rendezvous, &call);) cancel_call(call);
+  for (leat_task_call_t call; take_call(rendezvous, &call);) cancel_call(call);
   rendezvous->local->vtable->abort(rendezvous->local, status);
 }
 

@@ -14,16 +14,8 @@
 #ifndef LEAT_CLUSTER_RENDEZVOUS_TABLE_H_
 #define LEAT_CLUSTER_RENDEZVOUS_TABLE_H_
 
-#include "cluster/plane.h"
-#include "cluster/rpc.h"
+#include "cluster/task_call.h"
 #include "worker/step_table.h"
-
-// A fetch under way: a call of RecvTensor, or one on the plane of values. Neither: it cannot be
-// cancelled.
-typedef struct leat_fetch_call_s {
-  leat_rpc_call_t* rpc;
-  leat_plane_call_t* plane;
-} leat_fetch_call_t;
 
 // Asks other tasks for values.
 typedef struct leat_fetcher_s {
@@ -32,7 +24,7 @@ typedef struct leat_fetcher_s {
   // Asks for a value. |fn| is called once, perhaps before this returns. |*out_call| is set before;
   // the caller cancels and frees what is in it.
   void (*fetch)(struct leat_fetcher_s* self, int64_t step_id, leat_string_view_t key,
-                leat_rendezvous_receive_fn_t fn, void* data, leat_fetch_call_t* out_call);
+                leat_rendezvous_receive_fn_t fn, void* data, leat_task_call_t* out_call);
 } leat_fetcher_t;
 
 typedef struct leat_rendezvous_table_s leat_rendezvous_table_t;

@@ -51,7 +51,7 @@ static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
 }
 
 static void fetch(leat_fetcher_t* self, int64_t step_id, leat_string_view_t key,
-                  leat_rendezvous_receive_fn_t fn, void* data, leat_fetch_call_t* out_call) {
+                  leat_rendezvous_receive_fn_t fn, void* data, leat_task_call_t* out_call) {
   fixture_t* f = (fixture_t*)self;
   if (f->manner == ANSWERS) {
     fn(data, leat_ok_status(), make_value((float)step_id));

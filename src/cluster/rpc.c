@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/thread.h"
-#include "cluster/local_call.h"
 #include "cluster/rpc_module.h"
+#include "kernel/cancellation.h"
 
 static leat_module_t grpc = {
     .name = "grpc", .struct_size = sizeof(leat_rpc_module_t), .package = "libgrpc29"};
@@ -25,6 +25,12 @@ size_t leat_rpc_bytes_size(leat_rpc_bytes_t bytes) {
   size_t size = 0;
   for (size_t i = 0; i < bytes.count; ++i) size += bytes.pieces[i].size;
   return size;
+}
+
+void leat_rpc_bytes_release(leat_rpc_bytes_t bytes) {
+  for (size_t i = 0; i < bytes.count; ++i) {
+    if (bytes.pieces[i].release) bytes.pieces[i].release(bytes.pieces[i].owner);
+  }
 }
 
 leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes, leat_allocator_t* allocator,
@@ -259,8 +265,8 @@ leat_status_t leat_rpc_server_start_reachable(const leat_rpc_server_options_t* o
 
 void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
                      leat_string_view_t details, leat_rpc_bytes_t bytes) {
-  if (request->is_local) {
-    leat_local_call_answer(request, status, details, bytes);
+  if (request->answer) {
+    request->answer(request, status, details, bytes);
     return;
   }
   module()->answer(request, leat_status_code(status),
@@ -269,11 +275,15 @@ void leat_rpc_answer(leat_rpc_request_t* request, leat_status_t status,
 }
 
 void leat_rpc_request_on_cancel(leat_rpc_request_t* request, void (*fn)(void* data), void* data) {
-  if (request->is_local) {
-    leat_local_call_on_cancel(request, fn, data);
-  } else {
+  if (!request->answer) {
     module()->request_on_cancel(request, fn, data);
+    return;
   }
+  leat_rpc_direct_request_t* direct = (leat_rpc_direct_request_t*)request;
+  if (direct->is_watched) leat_cancellation_deregister(direct->cancellation, direct->token);
+  direct->is_watched =
+      fn && leat_cancellation_register(direct->cancellation, fn, data, &direct->token);
+  if (fn && !direct->is_watched) fn(data);
 }
 
 void leat_rpc_server_stop(leat_rpc_server_t* server) {

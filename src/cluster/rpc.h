@@ -43,6 +43,8 @@ typedef struct leat_rpc_bytes_s {
 } leat_rpc_bytes_t;
 
 size_t leat_rpc_bytes_size(leat_rpc_bytes_t bytes);
+// Calls each piece's |release|: the bytes are sent, or never will be.
+void leat_rpc_bytes_release(leat_rpc_bytes_t bytes);
 // The bytes as one view: of the only piece, or of a copy, which is |*out_copy| and the caller's to
 // free (NULL where there was none to make). RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes,
@@ -82,9 +84,22 @@ typedef struct leat_rpc_request_s {
   leat_rpc_bytes_t bytes;
   int64_t deadline_ns;        // leat_clock_now_ns, or LEAT_DEADLINE_NEVER
   leat_string_view_t peer;    // "ipv4:127.0.0.1:40112"
-  bool is_local;              // the caller is this process: a part of a leat_local_call_t
-  const void* message;        // of a local request: the method's struct, in place of |bytes|
+  const void* message;        // the method's struct, in place of |bytes|; NULL: there is none
+  // How leat_rpc_answer answers a leat_rpc_direct_request_t; NULL: the engine has the request.
+  void (*answer)(struct leat_rpc_request_s* request, leat_status_t status,
+                 leat_string_view_t details, leat_rpc_bytes_t bytes);
 } leat_rpc_request_t;
+
+// A request that comes past the engine: from this process (local_call.h) or on the plane (plane.h).
+// Whoever brings it makes the cancellation, and cancels it where the caller gives up or is lost.
+// |answer| begins with leat_rpc_request_on_cancel of NULL, and takes its arguments over as
+// leat_rpc_answer does.
+typedef struct leat_rpc_direct_request_s {
+  leat_rpc_request_t base;  // first, so that it can be cast back
+  struct leat_cancellation_s* cancellation;
+  bool is_watched;  // there is a function of leat_rpc_request_on_cancel
+  uint64_t token;   // of that
+} leat_rpc_direct_request_t;
 
 // Serves a call. It, or whoever it hands the request to, answers the request exactly once.
 typedef void (*leat_rpc_handler_fn_t)(void* data, leat_rpc_request_t* request);

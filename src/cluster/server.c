@@ -99,8 +99,8 @@ static leat_string_view_t own_address(const leat_server_t* server) {
   return server->task->spec.tasks[server->task->number].address;
 }
 
-// Reads the certificates and opens the plane of values, where the protocol asks for one. UCX
-// encrypts nothing, so that a cluster with certificates would be open to anybody on its way.
+// Reads the certificates and opens the plane, where the protocol asks for one. UCX encrypts
+// nothing, so that a cluster with certificates would be open to anybody on its way.
 static leat_status_t open_ways(leat_server_t* server, leat_string_view_t protocol) {
   LEAT_RETURN_IF_ERROR(leat_security_initialize(own_address(server), &server->security));
   const leat_rpc_security_t* security = &server->security.rpc;

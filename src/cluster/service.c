@@ -106,7 +106,7 @@ static leat_status_t decode(const leat_service_method_t* method, leat_service_ca
   leat_string_view_t bytes;
   void* message;
   *out_message = call->request->message;
-  if (!method->descriptor || call->request->is_local) return leat_ok_status();
+  if (!method->descriptor || call->request->message) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(
       leat_rpc_bytes_join(call->request->bytes, call->task->allocator, &bytes, &call->joined));
   LEAT_RETURN_IF_ERROR(

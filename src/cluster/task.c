@@ -179,9 +179,13 @@ static void tell_of_task(void* data, int number, bool is_lost) {
   leat_task_tell(task, &event);
 }
 
-static void miss_task(void* data, int number) {
+static void miss_task(void* data, int number, leat_status_t status) {
   leat_task_t* task = data;
   if (task == task->root) leat_task_collectives_lose(task->collectives, number);
+  leat_mutex_lock(&task->mutex);
+  const leat_rpc_channel_t* channel = task->channels[number];
+  leat_mutex_unlock(&task->mutex);
+  leat_plane_fail(task->root->plane, channel, status);
 }
 
 // Ends what its owner has abandoned: a client or a master that died says nothing. At each beat.
@@ -391,10 +395,10 @@ void leat_task_abort(leat_task_t* task) {
 }
 
 // Channels end with all calls under way, and calls are what sessions and fetches wait for; so
-// sessions end first, then channels, and then the table in which fetches are entered. The plane of
-// values serves no more before the steps are ended, and is freed when nobody can answer it any
-// more. The thread of the heartbeats looks at the sessions and the channels, so it ends before all
-// of them, but what it asked ends with the channels.
+// sessions end first, then channels, and then the table in which fetches are entered. The plane
+// serves no more before the steps are ended, and is freed when nobody can answer it any more. The
+// thread of the heartbeats looks at the sessions and the channels, so it ends before all of them,
+// but what it asked ends with the channels.
 void leat_task_free(leat_task_t* task) {
   if (!task) return;
   leat_heartbeat_stop(task->heartbeat);

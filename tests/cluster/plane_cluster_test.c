@@ -1,10 +1,12 @@
-// Clusters whose tasks were started with the protocol grpc+ucx: values go by UCX where both tasks
-// have it, are those that gRPC would have brought, and steps end as the page on clusters promises.
+// Clusters whose tasks were started with the protocol grpc+ucx: values and the calls of steps go by
+// UCX where both tasks have it, values are those that gRPC would have brought, and steps end as the
+// page on clusters promises.
 // The worker is in this process, with the client; the ps is a `leat server`. The worker's figures
 // tell which way values came.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/fingerprint.h"
@@ -25,6 +27,7 @@ typedef struct client_s {
   TF_Session* session;
   TF_Output x, y;         // y = x x, on the ps
   TF_Output sum, ps_sum;  // x + y, on the worker and on the ps: a collective of the two
+  const TF_Operation* nothing;  // on the ps
 } client_t;
 
 static client_t client;
@@ -45,6 +48,14 @@ static TF_Output add(const char* op, const char* name, const char* device, TF_Ou
   TF_Operation* operation = TF_FinishOperation(description, client.status);
   expect(TF_OK, "");
   return (TF_Output){operation, 0};
+}
+
+static TF_Operation* add_nothing(const char* name, const char* device) {
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "NoOp", name);
+  TF_SetDevice(description, device);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return operation;
 }
 
 // |device|'s sum of |x| over the members of a group of two.
@@ -87,6 +98,7 @@ static void open_client_with(const char* worker_protocol, const char* ps_protoco
   expect(TF_OK, "");
   client.x = add("Placeholder", "x", CLUSTER_WORKER_CPU, NULL);
   client.y = add("Square", "y", CLUSTER_PS_CPU, &client.x);
+  client.nothing = add_nothing("nothing", CLUSTER_PS_CPU);
   client.sum = add_sum("sum", CLUSTER_WORKER_CPU, client.x);
   client.ps_sum = add_sum("ps_sum", CLUSTER_PS_CPU, client.y);
 }
@@ -135,10 +147,12 @@ static uint64_t count_by_calls(void) {
   return atomic_load(&figures()->tensors_received) - count_by_ucx();
 }
 
-static uint64_t count_read(void) {
-  const leat_plane_t* plane = cluster_task(client.cluster, CLUSTER_WORKER)->plane;
-  return plane ? atomic_load(&plane->read_count) : 0;
+static const leat_plane_t* plane(void) {
+  return cluster_task(client.cluster, CLUSTER_WORKER)->plane;
 }
+
+static uint64_t count_read(void) { return plane() ? atomic_load(&plane()->read_count) : 0; }
+static uint64_t count_calls(void) { return plane() ? atomic_load(&plane()->call_count) : 0; }
 
 // Runs steps until one more value has come by UCX than the |before|.
 static void run_until_ucx(uint64_t before) {
@@ -230,17 +244,69 @@ static void one_with_grpc_alone_gets_grpc(void** state) {
   expect_fallback("grpc", "grpc+ucx");
 }
 
+// ---- Calls of steps -----------------------------------------------------------------------------
+
+static const char kTimeout[] = "\x10\xe0\xd4\x03";  // RunOptions: 60 s
+static const TF_Buffer kTimed = {kTimeout, sizeof kTimeout - 1, NULL};
+
+// Runs a step of which nothing but its call goes to the ps, and nothing comes back.
+static void do_nothing(const TF_Buffer* options) {
+  TF_SessionRun(client.session, options, NULL, NULL, 0, NULL, NULL, 0, &client.nothing, 1, NULL,
+                client.status);
+}
+
+// Each of its threads goes on until one of them has seen the signal.
+static void stop_ps(void) {
+  int state;
+  assert_int_equal(kill(client.cluster->process, SIGSTOP), 0);
+  assert_int_equal(waitpid(client.cluster->process, &state, WUNTRACED), client.cluster->process);
+  assert_true(WIFSTOPPED(state));
+}
+
+// Each step is one call. gRPC watches those with a deadline.
+static void steps_are_called_for_by_ucx(void** state) {
+  open_client("grpc+ucx", "grpc+ucx");
+  wait_for_ucx();
+  const uint64_t before = count_calls();
+  for (int step = 0; step < STEPS; ++step) {
+    do_nothing(NULL);
+    expect(TF_OK, "");
+  }
+  assert_int_equal(count_calls() - before, STEPS);
+  for (int step = 0; step < 20; ++step) {
+    do_nothing(&kTimed);
+    expect(TF_OK, "");
+  }
+  assert_int_equal(count_calls() - before, STEPS);
+  close_client();
+}
+
+// The call of a step reaches a process that is stopped, and no connection breaks.
+static void a_ps_that_falls_silent_ends_the_step(void** state) {
+  open_client_with("grpc+ucx", "grpc+ucx", 4000);
+  wait_for_ucx();
+  do_nothing(NULL);  // its graph is registered
+  expect(TF_OK, "");
+  stop_ps();
+  const int64_t begin_ns = leat_clock_now_ns();
+  const uint64_t before = count_calls();
+  do_nothing(NULL);
+  expect(TF_UNAVAILABLE, "is silent");
+  assert_int_equal(count_calls() - before, 1);
+  cluster_expect_no_hang(begin_ns);
+  assert_int_equal(kill(client.cluster->process, SIGCONT), 0);
+  close_client();
+}
+
 // ---- Collectives --------------------------------------------------------------------------------
 
 // Fetches x + x x, made by both tasks, or, with |is_alone|, by the worker, who waits for the other.
 static void sum_up(int64_t count, bool is_alone) {
   TF_Tensor *in = TF_AllocateTensor(TF_FLOAT, &count, 1, (size_t)count * 4), *out[2] = {0};
   const TF_Output fetches[] = {client.sum, client.ps_sum};
-  static const char kTimeout[] = "\x10\xe0\xd4\x03";  // RunOptions: 60 s
-  const TF_Buffer options = {kTimeout, sizeof kTimeout - 1, NULL};
   float* x = TF_TensorData(in);
   for (int64_t i = 0; i < count; ++i) x[i] = (float)(i % 1000);
-  TF_SessionRun(client.session, &options, &client.x, &in, 1, fetches, out, is_alone ? 1 : 2, NULL,
+  TF_SessionRun(client.session, &kTimed, &client.x, &in, 1, fetches, out, is_alone ? 1 : 2, NULL,
                 0, NULL, client.status);
   for (int k = 0; k < 2 && out[k]; ++k) {
     assert_int_equal(TF_TensorByteSize(out[k]), (size_t)count * 4);
@@ -280,7 +346,7 @@ static void a_member_that_falls_silent_ends_the_step(void** state) {
     sum_up(count, false);
     expect(TF_OK, "");
   }
-  assert_int_equal(kill(client.cluster->process, SIGSTOP), 0);
+  stop_ps();
   const int64_t begin_ns = leat_clock_now_ns();
   sum_up(10, true);
   expect(TF_UNAVAILABLE, "is silent");
@@ -292,10 +358,12 @@ static void a_member_that_falls_silent_ends_the_step(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_grpc),
+      cmocka_unit_test(steps_are_called_for_by_ucx),
       cmocka_unit_test(chunks_go_by_ucx),
       cmocka_unit_test(a_ps_that_dies_ends_the_step),
       cmocka_unit_test(shared_memory_alone_gets_grpc),
       cmocka_unit_test(one_with_grpc_alone_gets_grpc),
+      cmocka_unit_test(a_ps_that_falls_silent_ends_the_step),
       cmocka_unit_test(a_member_that_falls_silent_ends_the_step),
   };
   setenv("UCX_TLS", "tcp", 1);

@@ -1,4 +1,4 @@
-// Ends of the plane of values for tests, without tasks around them, and fetches between them. A
+// Ends of the plane for tests, without tasks around them, and fetches between them. A
 // value is a vector of floats: the key says how many, and the number of the step is the first one.
 #ifndef LEAT_CLUSTER_PLANE_SCENE_H_
 #define LEAT_CLUSTER_PLANE_SCENE_H_
@@ -83,7 +83,9 @@ typedef struct pair_s {
   uint64_t incarnation;      // of far
 } pair_t;
 
-static bool is_distant;  // of the ends that are opened
+// Of the ends that are opened.
+static bool is_distant;
+static leat_rpc_handler_fn_t handler;
 
 static inline leat_plane_t* open_end_with(serving_t* serving, int64_t proof_timeout_ns) {
   leat_plane_t* plane = NULL;
@@ -92,6 +94,7 @@ static inline leat_plane_t* open_end_with(serving_t* serving, int64_t proof_time
                                         .allocator = leat_allocator_system(),
                                         .proof_timeout_ns = proof_timeout_ns,
                                         .serve = serve,
+                                        .handler = handler,
                                         .data = serving};
   LEAT_EXPECT_OK(leat_plane_create(&options, &plane));
   return plane;

@@ -20,7 +20,7 @@
 #include <poll.h>
 #include <sched.h>
 
-enum { TICK_NS = 1000000, QUIET_TICKS = 50, MOST_THREADS = 16 };
+enum { TICK_NS = 1000000, QUIET_TICKS = 50, MOST_THREADS = 1024 };
 
 void ucx_engine_add(leat_plane_end_t* end, ucx_event_t* event, void (*tell)(ucx_event_t* event)) {
   event->tell = tell;
@@ -35,10 +35,12 @@ void ucx_engine_wake(leat_plane_end_t* end) {
 
 // ---- Leading ------------------------------------------------------------------------------------
 
-static ucx_event_t* take_events(leat_plane_end_t* end) {
+// One at a time: those behind it are taken by the next leader where this one gets stuck.
+static ucx_event_t* take_event(leat_plane_end_t* end) {
   ucx_event_t* first = end->first_event;
-  end->first_event = NULL;
-  end->last_event = &end->first_event;
+  if (!first) return NULL;
+  end->first_event = first->next;
+  if (!end->first_event) end->last_event = &end->first_event;
   return first;
 }
 
@@ -51,15 +53,15 @@ static void let_others(leat_plane_end_t* end) {
   ucx_lock(end);
 }
 
-// Has the worker do all that it can, and gives the events; NULL where the end was closed. Sleeps
-// until there are some.
-static ucx_event_t* wait_for_events(leat_plane_end_t* end) {
-  ucx_event_t* events = NULL;
+// Gives the next event; NULL where the end was closed. Where there is none, it has the worker do
+// all that it can, and sleeps until there is one.
+static ucx_event_t* wait_for_event(leat_plane_end_t* end) {
+  ucx_event_t* event = NULL;
   ucx_lock(end);
   while (!end->is_closed) {
+    if ((event = take_event(end)) != NULL) break;
     while (ucp_worker_progress(end->worker)) let_others(end);
-    events = take_events(end);
-    if (events) break;
+    if ((event = take_event(end)) != NULL) break;
     // The worker may have got something to do since it was last asked; while a link is broken and
     // not yet closed it always has.
     if (ucp_worker_arm(end->worker) == UCS_ERR_BUSY) {
@@ -74,7 +76,7 @@ static ucx_event_t* wait_for_events(leat_plane_end_t* end) {
     end->leader_sleeps = false;
   }
   ucx_unlock(end);
-  return events;
+  return event;
 }
 
 static void wake_sentry(leat_plane_end_t* end) {
@@ -86,15 +88,11 @@ static void wake_sentry(leat_plane_end_t* end) {
 // Leads with the number |turn| until another thread does, or the end was closed.
 static void lead(leat_plane_end_t* end, unsigned turn) {
   for (;;) {
-    ucx_event_t* event = wait_for_events(end);
+    ucx_event_t* event = wait_for_event(end);
     if (!event) return;
     atomic_store(&end->turn, turn + 1);
     wake_sentry(end);
-    while (event) {
-      ucx_event_t* next = event->next;
-      event->tell(event);
-      event = next;
-    }
+    event->tell(event);
     unsigned busy = turn + 1;
     if (!atomic_compare_exchange_strong(&end->turn, &busy, turn + 2)) return;
     turn += 2;
