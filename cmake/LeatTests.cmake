@@ -133,7 +133,7 @@ if(LEAT_CMOCKA_INCLUDE AND LEAT_CMOCKA_LIBRARY)
     ${LEAT_INTERNALS} leat_flags ${LEAT_CMOCKA_LIBRARY})
   target_include_directories(leat_testkit_link INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests ${LEAT_CMOCKA_INCLUDE})
-  # gold takes half of the time: 0.13 s of processor for one of 500 programs, where bfd takes 0.24 s.
+  # gold takes half of the time: 0.13 s of processor for one of 500 programs; bfd takes 0.24 s.
   include(CheckLinkerFlag)
   check_linker_flag(C -fuse-ld=gold LEAT_KNOWS_GOLD)
   if(LEAT_KNOWS_GOLD)
