@@ -136,6 +136,27 @@ class PageTest(page_case.PageCase):
     self.page.wait(self.has_ink(card + ' canvas.chart'))
     self.assertIn('bands', urllib.parse.unquote(self.page.evaluate('location.hash')))
 
+  def test_histogram_with_narrow_buckets(self):
+    """A bucket a millionth as wide as the others leaves room for these."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-buckets')
+    event_log.write_narrow_buckets(folder)
+    server, url = serve(folder)
+    try:
+      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'histograms'})))
+      self.page.wait(self.has_ink('canvas.chart'))
+      # In a column in the middle, how many points of the picture are not of its ground.
+      height = self.page.evaluate('''(canvas => {
+        const x = Math.floor(canvas.width / 2), ratio = canvas.height / canvas.clientHeight;
+        const data = canvas.getContext('2d').getImageData(x, 0, 1, canvas.height - 24 * ratio).data;
+        return data.filter((v, i) => i % 4 === 3 && v).length / ratio;
+      })(document.querySelector("canvas.chart"))''')
+      self.assertGreater(height, 20)
+    finally:
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
+
   def test_images(self):
     self.open('images')
     card = self.key('input/picture', 'train')
@@ -485,6 +506,9 @@ class PageTest(page_case.PageCase):
         self.page.evaluate('new Promise(done => setTimeout(done, 400))')
         with self.subTest(page=name, theme=theme):
           self.assertEqual(self.violations(), [])
+          # So boxes, fields and players are the browser's for this theme.
+          self.assertEqual(self.page.evaluate(
+              'getComputedStyle(document.documentElement).colorScheme'), theme)
         folder = os.environ.get('LEAT_SCREENSHOTS')
         if folder:
           self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))
