@@ -11,6 +11,7 @@ const MAX_RIDGES = 40;
 // A ridge shows as many differences as this from end to end. Buckets are often far narrower where many
 // numbers lie, such as near 0, and their density alone would make all others too low to be seen.
 const RIDGE_PARTS = 60;
+const NEEDLE = 2.5;  // half the least width of what is drawn of a bucket
 const FONT = '12px system-ui, sans-serif';
 
 // As many of |items| as there is room for, the first and the last among them.
@@ -62,9 +63,9 @@ function drawRidge(context: CanvasRenderingContext2D, buckets: Bucket[], least: 
   context.moveTo(x(buckets[0][0]), base);
   for (const bucket of buckets) {
     const [l, r] = bucket, top = base - densityOf(bucket, least) * scale, isNarrow = x(r) - x(l) < 2;
-    if (isNarrow) context.lineTo(x(l) - 1, base);
+    if (isNarrow) context.lineTo(x(l) - NEEDLE, base);
     context.lineTo(x((l + r) / 2), top);
-    if (isNarrow) context.lineTo(x(r) + 1, base);
+    if (isNarrow) context.lineTo(x(r) + NEEDLE, base);
   }
   context.lineTo(x(buckets[buckets.length - 1][1]), base);
 }

@@ -498,8 +498,8 @@ def write_narrow_buckets(folder):
   os.makedirs(folder, exist_ok=True)
   with open(os.path.join(folder, 'events.out.tfevents.1.host'), 'wb') as f:
     for step in range(3):
-      f.write(record(event(step, buckets('shares', [1e-6] + [(i + 1) / 30 for i in range(30)],
-                                         [10.0] + [3.0] * 30))))
+      f.write(event(step, buckets('shares', [1e-6] + [(i + 1) / 30 for i in range(30)],
+                                  [10.0] + [3.0] * 30)))
 
 
 def write_many_sessions(folder, count):

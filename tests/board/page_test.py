@@ -319,6 +319,7 @@ class PageTest(page_case.PageCase):
   def test_timeline_tells_why_a_step_was_slow(self):
     self.open('timeline')
     self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
+    self.wait_text('.details ol', 'The step went on 30.0 µs after it could')
     self.click('#timeline-slowest')
     self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms; the median of the 3 steps')
     self.wait_text('.details ol li:first-child', "3 ms QueueDequeueV2 'next' waited 3.10 ms for "
