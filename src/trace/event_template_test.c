@@ -1,6 +1,6 @@
-// Events that fit a template are read as they are without one. Each event is read twice: in a packet
-// of the usual form, which is compared with templates, and in one with a field more, whose fields
-// are walked. Both recordings must be the same, whatever the events are.
+// Events that fit a template are read as they are without one. Each event is read twice: in a
+// packet of the usual form, which is compared with templates, and in one with a field more, whose
+// fields are walked. Both recordings must be the same, whatever the events are.
 #include "trace/event_template.h"
 
 #include <stdio.h>

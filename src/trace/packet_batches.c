@@ -60,8 +60,8 @@ static packet_state_t look_at_any_packet(const uint8_t* start, const uint8_t* en
   return WHOLE;
 }
 
-// Looks at the packet at |start|; where it is whole, |*out_next| is what follows it. Nearly all have
-// the number 1 and a size of one byte or two.
+// Looks at the packet at |start|; where it is whole, |*out_next| is what follows it. Nearly all
+// have the number 1 and a size of one byte or two.
 static inline packet_state_t look_at_packet(const uint8_t* start, const uint8_t* end,
                                             const uint8_t** out_next, uint32_t* out_number,
                                             leat_string_view_t* out_packet) {

@@ -332,6 +332,27 @@ class PageTest(page_case.PageCase):
     self.assertTrue(self.page.evaluate('document.querySelector(".timeline-canvas").hidden'))
     self.assertEqual(self.violations(), [])
 
+  def test_a_step_is_shown_with_its_row(self):
+    """Who has scrolled to other rows sees the same as who has not."""
+    picture = 'document.querySelector(".timeline-canvas").toDataURL()'
+    pictures = []
+    for keys in ([], ['PageDown'] * 3):
+      self.open('timeline')
+      self.wait_text('.timeline .sentence', '3 steps are alike')
+      # Room for one row.
+      self.page.evaluate('document.querySelector(".timeline-canvas").style.flex = "0 0 60px"')
+      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
+      self.focus('.timeline-canvas')
+      before = self.page.evaluate(picture)
+      self.page.press(*keys)
+      self.page.evaluate('new Promise(done => setTimeout(done, 300))')
+      self.assertEqual(before != self.page.evaluate(picture), bool(keys))
+      self.click('#timeline-slowest')
+      self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms')
+      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
+      pictures.append(self.page.evaluate(picture))
+    self.assertTrue(pictures[0] == pictures[1])
+
   def test_timeline_is_drawn_before_its_delays_are_found(self):
     script = self.page.call('Page.addScriptToEvaluateOnNewDocument', source='''
         window.arePending = true;
