@@ -19,7 +19,8 @@ endif()
 set(cold ${sources})
 list(FILTER cold INCLUDE REGEX
   "/src/(client|cluster|device/simulated|function|gradient|ops|optimize|trace)/")
-list(FILTER cold EXCLUDE REGEX "/src/(ops/.*_(cpu|amx)|trace/timeline[a-z_]*)\\.c$")
+list(FILTER cold EXCLUDE REGEX
+  "/src/(ops/.*_(cpu|amx)|trace/(timeline|packet_batches|event_template|lane)[a-z_]*)\\.c$")
 set(hot ${sources})
 list(REMOVE_ITEM hot ${cold})
 set(objects "")

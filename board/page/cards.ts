@@ -1,7 +1,7 @@
 // Cards in groups: of every tag one, or of every run and tag, in the group of what stands before the
 // tag's first slash. A card loads when it comes into view. Pages of scalars, images and the like
 // differ in their cards alone.
-import {button, byId, element, matcher} from './dom';
+import {breakable, button, byId, element, matcher} from './dom';
 import {setStroke} from './chart';
 import {styleOf} from './run_groups';
 import {nameOf} from './state';
@@ -152,10 +152,10 @@ export class CardFrame {
               onWide?: () => void, run?: string) {
     this.scroll.hidden = true;
     this.scroll.setAttribute('aria-label', 'Values of ' + label);
-    const title = element('div', {}, element('h3', {}, heading));
+    const title = element('div', {}, element('h3', {}, ...breakable(heading)));
     if (run !== undefined) {
       const shown = element('p', {class: 'run'});
-      const name = () => shown.replaceChildren(swatch(run), nameOf(run));
+      const name = () => shown.replaceChildren(swatch(run), element('span', {}, ...breakable(nameOf(run))));
       name();
       document.addEventListener('leat-runs', name);
       title.append(shown);

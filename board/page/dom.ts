@@ -14,6 +14,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+// A name that may go on in the next line behind a slash or an underscore, not only where it must.
+export function breakable(name: string): (Node | string)[] {
+  return name.split(/(?<=[/_])/).flatMap((part, i) => i ? [document.createElement('wbr'), part] : [part]);
+}
+
 export function button(text: string, onClick: () => void, attributes: Attributes = {}):
     HTMLButtonElement {
   const made = element('button', {type: 'button', ...attributes}, text);

@@ -8,6 +8,10 @@ export type Histogram = [number, number, [number, number, number][]];  // time, 
 export type Quantiles = [number, number, [number, number][]];          // time, step, [1/10000, value]
 
 const MAX_RIDGES = 40;
+// A ridge shows as many differences as this from end to end. Buckets are often far narrower where many
+// numbers lie, such as near 0, and their density alone would make all others too low to be seen.
+const RIDGE_PARTS = 60;
+const NEEDLE = 2.5;  // half the least width of what is drawn of a bucket
 const FONT = '12px system-ui, sans-serif';
 
 // As many of |items| as there is room for, the first and the last among them.
@@ -33,22 +37,35 @@ function labelX(context: CanvasRenderingContext2D, low: number, high: number, le
   }
 }
 
-// The outline of one histogram: from the left end of its first bucket by the middles of all to the
-// right end of the last. Buckets that nothing lies in are not drawn at the ends.
-function drawRidge(context: CanvasRenderingContext2D, h: Histogram, x: (v: number) => number,
-                   base: number, scale: number): void {
-  const isThere = (b: [number, number, number]) => Number.isFinite(b[0]) && Number.isFinite(b[1]);
-  const buckets = h[2].filter(isThere);
+type Bucket = [number, number, number];
+
+// The buckets that something lies in, and those between them; neighbours are one until they are |least| wide.
+function mergeBuckets(h: Histogram, least: number): Bucket[] {
+  const buckets = h[2].filter(([l, r]) => Number.isFinite(l) && Number.isFinite(r)), merged: Bucket[] = [];
   while (buckets.length && !buckets[0][2]) buckets.shift();
   while (buckets.length && !buckets[buckets.length - 1][2]) buckets.pop();
+  for (const [l, r, count] of buckets) {
+    const last = merged[merged.length - 1];
+    if (last && last[1] - last[0] < least && r - last[0] < 2 * least) [last[1], last[2]] = [r, last[2] + count];
+    else merged.push([l, r, count]);
+  }
+  return merged;
+}
+
+const densityOf = ([l, r, count]: Bucket, least: number) => count / Math.max(r - l, least);
+
+// The outline of one histogram: from the left end of its first bucket by the middles of all to the
+// right end of the last.
+function drawRidge(context: CanvasRenderingContext2D, buckets: Bucket[], least: number, x: (v: number) => number,
+                   base: number, scale: number): void {
   context.beginPath();
   if (!buckets.length) return;
   context.moveTo(x(buckets[0][0]), base);
-  for (const [l, r, count] of buckets) {
-    const top = base - count / (r - l || 1) * scale, isNarrow = x(r) - x(l) < 2;
-    if (isNarrow) context.lineTo(x(l) - 1, base);
+  for (const bucket of buckets) {
+    const [l, r] = bucket, top = base - densityOf(bucket, least) * scale, isNarrow = x(r) - x(l) < 2;
+    if (isNarrow) context.lineTo(x(l) - NEEDLE, base);
     context.lineTo(x((l + r) / 2), top);
-    if (isNarrow) context.lineTo(x(r) + 1, base);
+    if (isNarrow) context.lineTo(x(r) + NEEDLE, base);
   }
   context.lineTo(x(buckets[buckets.length - 1][1]), base);
 }
@@ -64,22 +81,23 @@ export function drawRidges(canvas: HTMLCanvasElement, all: Histogram[], cursor: 
       if (!count || !Number.isFinite(left) || !Number.isFinite(right)) continue;
       low = Math.min(low, left);
       high = Math.max(high, right);
-      most = Math.max(most, count / (right - left || 1));
     }
   }
   if (!(high >= low)) return [];
   if (low === high) [low, high] = [low - 1, high + 1];
+  const least = (high - low) / RIDGE_PARTS, merged = kept.map(({h}) => mergeBuckets(h, least));
+  for (const bucket of merged.flat()) most = Math.max(most, densityOf(bucket, least));
   const left = 8, right = width - 48, bottom = height - 24;
   const ridge = Math.min(bottom * 0.4, 90), from = Math.min(bottom, ridge + 8);
   const x = (v: number) => left + (v - low) / (high - low) * (right - left);
   const places: {y: number; index: number}[] = [];
   const [light, dark] = isDark() ? [[58, 92, 128], [120, 190, 255]] : [[190, 214, 238], [0, 84, 148]];
-  kept.forEach(({h, index}, i) => {
+  kept.forEach(({index}, i) => {
     const share = kept.length > 1 ? i / (kept.length - 1) : 1;
     const base = from + (bottom - from) * share;
     const isAt = index === cursor;
     const mixed = light.map((c, k) => Math.round(c + (dark[k] - c) * share));
-    drawRidge(context, h, x, base, ridge / (most || 1));
+    drawRidge(context, merged[i], least, x, base, ridge / (most || 1));
     context.globalAlpha = 0.75;
     context.fillStyle = `rgb(${mixed.join(',')})`;
     context.fill();

@@ -82,7 +82,7 @@ export class Images extends RunPage {
         this.adjust();
       }, share),
       element('div', {class: 'check'}, actual,
-              element('label', {for: 'actual-size'}, 'One pixel for each')));
+              element('label', {for: 'actual-size'}, 'Actual size')));
     this.adjust(false);
   }
 

@@ -1,7 +1,7 @@
 // The list of runs beside the pages: a box for each that shows it, a button that gives it another
 // name, and, where the server allows it, one that deletes it.
 import {swatch} from './cards';
-import {button, byId, element, matcher, post} from './dom';
+import {breakable, button, byId, element, matcher, post} from './dom';
 import {nameOf, rename, settings, state} from './state';
 
 const MANY_ITEMS = 500;
@@ -89,7 +89,7 @@ export function drawRuns(onChange: () => void): void {
       onChange();
     };
     const item = element('li', {'data-run': run}, element('label', name === run ? {} : {title: run}, box, swatch(run),
-      element('span', {}, name)), button('✎', () => editName(item, run, onChange), {class: 'link', 'data-act': 'rename', 'aria-label': 'Rename ' + name}));
+      element('span', {}, ...breakable(name))), button('✎', () => editName(item, run, onChange), {class: 'link', 'data-act': 'rename', 'aria-label': 'Rename ' + name}));
     if (state.deletesRuns) {
       item.append(button('✕', () => askToDelete(item, run, onChange), {class: 'link', 'data-act': 'delete', 'aria-label': 'Delete ' + name}));
     }

@@ -129,7 +129,7 @@ export class Timeline implements Page {
     }
     if (asked !== this.asked) return;
     this.fill(trace, step);
-    if (step) this.view.reveal(step.begin, step.end, 0.9);
+    if (step) this.view.reveal(step.begin, step.end, 0.9, step.row);
     this.shown = this.wanted();
   }
 
@@ -186,7 +186,7 @@ export class Timeline implements Page {
 
   private fillDelays(trace: Trace, step?: Step): void {
     const item = (delay: Delay) => element('li', {}, element('strong', {}, formatNanoseconds(delay.gain)), ' ', delay.sentence +
-      ` (median step: ${formatNanoseconds(delay.median)}). `, button('Show', () => this.view.reveal(delay.begin, delay.end), {class: 'link', 'aria-label': 'Show: ' + delay.sentence}));
+      ` (median step: ${formatNanoseconds(delay.median)}). `, button('Show', () => this.view.reveal(delay.begin, delay.end, 0.7, delay.row), {class: 'link', 'aria-label': 'Show: ' + delay.sentence}));
     const what = step ? `What made step ${step.number} longer than the median` : 'What a step would gain, on average, without';
     this.causes.replaceChildren(element('h3', {}, what), this.delays.delays.length
       ? element('ol', {class: 'neighbours'}, ...this.delays.delays.slice(0, SHOWN).map(item))

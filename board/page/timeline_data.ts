@@ -75,7 +75,10 @@ export async function fetchSlice(file: string, row: number, depth: number, slice
 }
 
 export async function fetchDelays(file: string, which: 'step' | 'group', index: number): Promise<Delays> {
-  return getJson('/data/leat/trace/step', {file, [which]: String(index)});
+  const told: Delays = await getJson('/data/leat/trace/step', {file, [which]: String(index)});
+  // The server's sentences are those of `leat trace --report`, which terminals of all kinds show.
+  for (const delay of told.delays) delay.sentence = delay.sentence.replace(/(\d) us\b/g, '$1 µs');
+  return told;
 }
 
 // ---- Words --------------------------------------------------------------------------------------

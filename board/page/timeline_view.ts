@@ -79,15 +79,20 @@ export class TimelineView {
   select(slice: {row: number; depth: number; slice: number; begin: number; end: number} | null): void {
     this.selected = slice;
     if (slice) {
-      const y = this.tops[slice.row] + slice.depth * LANE, room = this.room();
-      if (y < this.top || y + LANE > this.top + room) this.top = Math.max(0, Math.min(y - room / 2, this.height - room));
+      this.scrollTo(slice.row, slice.depth);
       if (slice.end < this.begin || slice.begin > this.end) this.move((slice.begin + slice.end - this.begin - this.end) / 2);
     }
     this.draw();
   }
 
-  // Shows the time from |begin| to |end|, as |share| of the width.
-  reveal(begin: number, end: number, share = 0.7): void {
+  private scrollTo(row: number, depth: number): void {
+    const y = this.tops[row] + depth * LANE, room = this.room();
+    if (y < this.top || y + LANE > this.top + room) this.top = Math.max(0, Math.min(y - room / 2, this.height - room));
+  }
+
+  // Shows the time from |begin| to |end|, as |share| of the width, and |row|, if one is given.
+  reveal(begin: number, end: number, share = 0.7, row = -1): void {
+    if (row >= 0 && row < this.tops.length) this.scrollTo(row, 0);
     const length = Math.max((end - begin) / share, LEAST_NS);
     this.begin = (begin + end - length) / 2;
     this.end = this.begin + length;

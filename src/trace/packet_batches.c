@@ -45,10 +45,9 @@ typedef struct pipe_s {
 
 typedef enum { WHOLE, CUT, BROKEN } packet_state_t;
 
-// Looks at the packet at |start|; where it is whole, |*out_next| is what follows it.
-static packet_state_t look_at_packet(const uint8_t* start, const uint8_t* end,
-                                     const uint8_t** out_next, uint32_t* out_number,
-                                     leat_string_view_t* out_packet) {
+static packet_state_t look_at_any_packet(const uint8_t* start, const uint8_t* end,
+                                         const uint8_t** out_next, uint32_t* out_number,
+                                         leat_string_view_t* out_packet) {
   uint32_t type;
   uint64_t size = 0;
   const uint8_t* next = leat_wire_read_tag(start, end, out_number, &type);
@@ -59,6 +58,24 @@ static packet_state_t look_at_packet(const uint8_t* start, const uint8_t* end,
   *out_packet = leat_string_view_make((const char*)next, (size_t)size);
   *out_next = next + size;
   return WHOLE;
+}
+
+// Looks at the packet at |start|; where it is whole, |*out_next| is what follows it. Nearly all
+// have the number 1 and a size of one byte or two.
+static inline packet_state_t look_at_packet(const uint8_t* start, const uint8_t* end,
+                                            const uint8_t** out_next, uint32_t* out_number,
+                                            leat_string_view_t* out_packet) {
+  if (end - start >= 3 && start[0] == (1 << 3 | LEAT_WIRE_LENGTH) &&
+      (start[1] < 0x80 || start[2] < 0x80)) {
+    const size_t head = start[1] < 0x80 ? 2 : 3;
+    const size_t size = head == 2 ? start[1] : (start[1] & 0x7fu) | (size_t)start[2] << 7;
+    if (size > (size_t)(end - start) - head) return CUT;
+    *out_number = 1;
+    *out_packet = leat_string_view_make((const char*)start + head, size);
+    *out_next = start + head + size;
+    return WHOLE;
+  }
+  return look_at_any_packet(start, end, out_next, out_number, out_packet);
 }
 
 bool leat_packet_batch_next(const leat_packet_batch_t* batch, size_t* inout_at,

@@ -13,25 +13,17 @@
 #include "base/checked.h"
 #include "formats/generated/perfetto.h"
 #include "formats/wire/wire.h"
+#include "trace/event_template.h"
 #include "trace/packet_batches.h"
 #include "trace/timeline.h"
 
 #define MAX_PRODUCERS LEAT_PACKET_MAX_BYTES  // of a node: each takes a byte at least
-#define KNOWN_NAMES 4096  // a power of two
-
-// A name that was met, as the file spells it.
-typedef struct known_name_s {
-  leat_string_view_t op, node, category;
-  uint64_t graph;
-  uint32_t index;
-  bool is_set;
-} known_name_t;
 
 // What one of the threads that decode has.
 typedef struct decoder_s {
   leat_timeline_builder_t* names;  // in which the names get the thread's numbers
   uint32_t name_count;
-  known_name_t* known;  // [KNOWN_NAMES] by their bytes; one may take another one's place
+  leat_event_templates_t* templates;
   // Of who puts: of each of the thread's names the timeline's.
   uint32_t* indices;
   size_t index_count, index_capacity;
@@ -300,63 +292,80 @@ static leat_status_t put_other(reader_t* reader, leat_string_view_t packet, bool
 
 // ---- Decoding -----------------------------------------------------------------------------------
 
-static bool is_known(const known_name_t* known, const event_t* event, uint64_t graph) {
-  return known->is_set && known->graph == graph && leat_string_view_equal(known->op, event->name) &&
-         leat_string_view_equal(known->node, event->node) &&
-         leat_string_view_equal(known->category, event->category);
-}
-
-// The last bytes of a text, in which names differ the most.
-static uint64_t tail_of(leat_string_view_t text) {
-  uint64_t word = 0;
-  const size_t size = LEAT_MIN(text.size, sizeof word);
-  if (size) memcpy(&word, text.data + text.size - size, size);
-  return word;
-}
-
 // The number that the thread has for the event's name.
 static leat_status_t number_name(decoder_t* decoder, const event_t* event, records_t* records,
                                  uint32_t* out_number) {
-  const uint64_t graph = graph_of(event->uuid, event->graph);
-  const uint64_t sizes = event->name.size << 16 ^ event->node.size << 32 ^ event->category.size;
-  const uint64_t hash = leat_hash_mix(leat_hash_mix(tail_of(event->node), tail_of(event->name)),
-                                      graph ^ sizes ^ tail_of(event->category));
-  known_name_t* known = &decoder->known[hash & (KNOWN_NAMES - 1)];
-  if (!is_known(known, event, graph)) {
-    const leat_slice_name_t name = {event->name, event->node,
-                                    leat_timeline_kind_of(event->category), graph};
-    uint32_t index;
-    LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(decoder->names, &name, &index));
-    const leat_slice_name_t* kept = leat_timeline_builder_name_at(decoder->names, index);
-    if (index == decoder->name_count) {
-      LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->name_count + 1,
-                                     &records->names, &records->name_capacity));
-      records->names[records->name_count++] = *kept;
-      ++decoder->name_count;
-    }
-    *known = (known_name_t){.op = kept->op, .node = kept->node, .graph = graph, .index = index,
-                            .is_set = true};
-    // Words for kinds that this program does not know are no names of slices, and may be many.
-    if (name.kind < LEAT_SPAN_KINDS) {
-      known->category = leat_string_view_from(leat_span_kind_name((leat_span_kind_t)name.kind));
-    } else {
-      known->is_set = !event->category.size;
-    }
-  }
-  *out_number = known->index;
+  const leat_slice_name_t name = {event->name, event->node,
+                                  leat_timeline_kind_of(event->category),
+                                  graph_of(event->uuid, event->graph)};
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_name(decoder->names, &name, out_number));
+  if (*out_number < decoder->name_count) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->name_count + 1,
+                                 &records->names, &records->name_capacity));
+  records->names[records->name_count++] =
+      *leat_timeline_builder_name_at(decoder->names, *out_number);
+  ++decoder->name_count;
   return leat_ok_status();
 }
 
-static leat_status_t decode_packet(decoder_t* decoder, leat_string_view_t packet, size_t at,
-                                   records_t* records) {
+static leat_status_t add_record(records_t* records, const record_t* record) {
+  if (LEAT_UNLIKELY(records->count == records->capacity)) {
+    LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->count + 1, &records->items,
+                                   &records->capacity));
+  }
+  records->items[records->count++] = *record;
+  return leat_ok_status();
+}
+
+static void set_numbers(uint64_t uuid, const leat_slice_facts_t* facts, record_t* record) {
+  record->uuid = uuid;
+  record->value = facts->value;
+  record->by = facts->by;
+  record->step = facts->step;
+}
+
+// Finds the parts of a packet in the form in which recordings are written: a time, a number, an
+// event, and another number. False for any other, of which nothing is known.
+static inline bool read_usual_packet(leat_string_view_t packet, int64_t* out_time_ns,
+                                     leat_string_view_t* out_event) {
+  const uint8_t *next = (const uint8_t*)packet.data, *end = next + packet.size;
+  uint64_t time;
+  if (end - next < 8 || *next != NUMBER(8)) return false;
+  next = leat_wire_read_varint(next + 1, end, &time);
+  if (!next || end - next < 6 || next[0] != NUMBER(10) || next[1] >= 0x80 ||
+      next[2] != BYTES(11)) {
+    return false;
+  }
+  *out_time_ns = (int64_t)time;
+  next = leat_wire_read_bytes(next + 3, end, out_event);
+  // The tag of field 58 has two bytes.
+  return next && end - next == 3 && next[0] == 0xd0 && next[1] == 0x03 && next[2] < 0x80;
+}
+
+// Whether |event| is the end of a slice and has its row's number besides, and nothing else.
+static inline bool read_end(leat_string_view_t event, uint64_t* out_uuid) {
+  const uint8_t *next = (const uint8_t*)event.data, *end = next + event.size;
+  return end - next > 3 && next[0] == NUMBER(9) &&
+         next[1] == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END && next[2] == NUMBER(11) &&
+         leat_wire_read_varint(next + 3, end, out_uuid) == end;
+}
+
+// Walks the packet that begins at |at| of the batch.
+static leat_status_t walk_packet(decoder_t* decoder, leat_string_view_t packet, size_t at,
+                                 records_t* records) {
   walk_t walk = walk_from(packet);
   record_t record = {.value = (int64_t)at};
   event_t event = {0};
+  leat_string_view_t event_bytes = {0};
   bool has_event = false, has_track = false, ok = true;
   while (ok && next_field(&walk)) {
     switch (walk.tag) {
       case NUMBER(8): record.time_ns = (int64_t)walk.value; break;
-      case BYTES(11): ok = has_event = read_event(walk.bytes, &event); break;
+      case BYTES(11):
+        // Several events count as one with the fields of all, of which there is no template.
+        event_bytes = has_event ? LEAT_SV("") : walk.bytes;
+        ok = has_event = read_event(walk.bytes, &event);
+        break;
       case BYTES(60): has_track = true; break;
     }
   }
@@ -368,18 +377,32 @@ static leat_status_t decode_packet(decoder_t* decoder, leat_string_view_t packet
     record.name = MARK_END;
     record.uuid = event.uuid;
   } else if (has_event && event.type == LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_BEGIN) {
-    record.uuid = event.uuid;
-    record.value = event.facts.value;
-    record.by = event.facts.by;
-    record.step = event.facts.step;
+    set_numbers(event.uuid, &event.facts, &record);
     LEAT_RETURN_IF_ERROR(number_name(decoder, &event, records, &record.name));
+    LEAT_RETURN_IF_ERROR(leat_event_templates_add(decoder->templates, event_bytes, record.name));
   } else {
     return leat_ok_status();
   }
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), records->count + 1, &records->items,
-                                 &records->capacity));
-  records->items[records->count++] = record;
-  return leat_ok_status();
+  return add_record(records, &record);
+}
+
+static leat_status_t decode_packet(decoder_t* decoder, leat_string_view_t packet, size_t at,
+                                   records_t* records) {
+  record_t record = {0};
+  leat_string_view_t event;
+  leat_event_numbers_t numbers;
+  if (!read_usual_packet(packet, &record.time_ns, &event)) {
+    return walk_packet(decoder, packet, at, records);
+  }
+  if (read_end(event, &record.uuid)) {
+    record.name = MARK_END;
+  } else if (leat_event_templates_find(decoder->templates, event, &numbers)) {
+    record.name = numbers.name;
+    set_numbers(numbers.uuid, &numbers.facts, &record);
+  } else {
+    return walk_packet(decoder, packet, at, records);
+  }
+  return add_record(records, &record);
 }
 
 static leat_status_t decode(void* data, leat_packet_batch_t* batch) {
@@ -457,7 +480,7 @@ static void free_records(void* data, void* decoded) {
 
 static leat_status_t make_decoder(decoder_t* decoder) {
   LEAT_RETURN_IF_ERROR(leat_timeline_builder_create(&decoder->names));
-  return LEAT_ALLOCATE(leat_allocator_system(), KNOWN_NAMES, &decoder->known);
+  return leat_event_templates_create(&decoder->templates);
 }
 
 leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_builder_t* builder) {
@@ -472,7 +495,7 @@ leat_status_t leat_timeline_read_perfetto(leat_file_t* file, leat_timeline_build
   if (!status) status = leat_packet_batches_read(file, &user);
   for (int i = 0; i < LEAT_PACKET_MAX_THREADS; ++i) {
     leat_timeline_builder_free(reader.decoders[i].names);
-    leat_allocator_free(a, reader.decoders[i].known);
+    leat_event_templates_free(reader.decoders[i].templates);
     leat_allocator_free(a, reader.decoders[i].indices);
   }
   leat_allocator_free(a, reader.producers);

@@ -130,7 +130,7 @@ class Browser:
 
   KEYS = {'Enter': (13, '\r'), 'Tab': (9, ''), 'Escape': (27, ''), 'ArrowLeft': (37, ''),
           'ArrowUp': (38, ''), 'ArrowRight': (39, ''), 'ArrowDown': (40, ''), 'Home': (36, ''),
-          'End': (35, ''), ' ': (32, ' ')}
+          'End': (35, ''), 'PageDown': (34, ''), ' ': (32, ' ')}
 
   def press(self, *keys):
     for key in keys:

@@ -98,6 +98,11 @@ def histogram(tag, values):
                              doubles(7, counts))
 
 
+def buckets(tag, limits, counts):
+  return text(1, tag) + text(5, double(1, 0) + double(2, limits[-1]) + double(3, sum(counts)) +
+                             doubles(6, limits) + doubles(7, counts))
+
+
 def png(width, height, pixel):
   """A grey picture; |pixel| gives the value at x, y."""
   return png_bytes(width, height, 8, b''.join(
@@ -486,6 +491,15 @@ def write_many_runs(folder, count):
     os.makedirs(name)
     with open(os.path.join(name, 'events.out.tfevents.1.host'), 'wb') as f:
       f.write(VERSION + event(0, scalar('loss', 1)) + event(10, scalar('loss', i / 1000)))
+
+
+def write_narrow_buckets(folder):
+  """A tenth of the numbers is nearly 0, in one bucket; the others are anywhere up to 1."""
+  os.makedirs(folder, exist_ok=True)
+  with open(os.path.join(folder, 'events.out.tfevents.1.host'), 'wb') as f:
+    for step in range(3):
+      f.write(event(step, buckets('shares', [1e-6] + [(i + 1) / 30 for i in range(30)],
+                                  [10.0] + [3.0] * 30)))
 
 
 def write_many_sessions(folder, count):

@@ -136,6 +136,27 @@ class PageTest(page_case.PageCase):
     self.page.wait(self.has_ink(card + ' canvas.chart'))
     self.assertIn('bands', urllib.parse.unquote(self.page.evaluate('location.hash')))
 
+  def test_histogram_with_narrow_buckets(self):
+    """A bucket a millionth as wide as the others leaves room for these."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-buckets')
+    event_log.write_narrow_buckets(folder)
+    server, url = serve(folder)
+    try:
+      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'histograms'})))
+      self.page.wait(self.has_ink('canvas.chart'))
+      # In a column in the middle, how many points of the picture are not of its ground.
+      height = self.page.evaluate('''(canvas => {
+        const x = Math.floor(canvas.width / 2), ratio = canvas.height / canvas.clientHeight;
+        const data = canvas.getContext('2d').getImageData(x, 0, 1, canvas.height - 24 * ratio).data;
+        return data.filter((v, i) => i % 4 === 3 && v).length / ratio;
+      })(document.querySelector("canvas.chart"))''')
+      self.assertGreater(height, 20)
+    finally:
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
+
   def test_images(self):
     self.open('images')
     card = self.key('input/picture', 'train')
@@ -298,6 +319,7 @@ class PageTest(page_case.PageCase):
   def test_timeline_tells_why_a_step_was_slow(self):
     self.open('timeline')
     self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
+    self.wait_text('.details ol', 'The step went on 30.0 µs after it could')
     self.click('#timeline-slowest')
     self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms; the median of the 3 steps')
     self.wait_text('.details ol li:first-child', "3 ms QueueDequeueV2 'next' waited 3.10 ms for "
@@ -309,6 +331,27 @@ class PageTest(page_case.PageCase):
     self.wait_text('.timeline table:nth-child(3)', 'Add short')
     self.assertTrue(self.page.evaluate('document.querySelector(".timeline-canvas").hidden'))
     self.assertEqual(self.violations(), [])
+
+  def test_a_step_is_shown_with_its_row(self):
+    """Who has scrolled to other rows sees the same as who has not."""
+    picture = 'document.querySelector(".timeline-canvas").toDataURL()'
+    pictures = []
+    for keys in ([], ['PageDown'] * 3):
+      self.open('timeline')
+      self.wait_text('.timeline .sentence', '3 steps are alike')
+      # Room for one row.
+      self.page.evaluate('document.querySelector(".timeline-canvas").style.flex = "0 0 60px"')
+      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
+      self.focus('.timeline-canvas')
+      before = self.page.evaluate(picture)
+      self.page.press(*keys)
+      self.page.evaluate('new Promise(done => setTimeout(done, 300))')
+      self.assertEqual(before != self.page.evaluate(picture), bool(keys))
+      self.click('#timeline-slowest')
+      self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms')
+      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
+      pictures.append(self.page.evaluate(picture))
+    self.assertTrue(pictures[0] == pictures[1])
 
   def test_timeline_is_drawn_before_its_delays_are_found(self):
     script = self.page.call('Page.addScriptToEvaluateOnNewDocument', source='''
@@ -485,6 +528,9 @@ class PageTest(page_case.PageCase):
         self.page.evaluate('new Promise(done => setTimeout(done, 400))')
         with self.subTest(page=name, theme=theme):
           self.assertEqual(self.violations(), [])
+          # So boxes, fields and players are the browser's for this theme.
+          self.assertEqual(self.page.evaluate(
+              'getComputedStyle(document.documentElement).colorScheme'), theme)
         folder = os.environ.get('LEAT_SCREENSHOTS')
         if folder:
           self.page.screenshot(os.path.join(folder, '%s-%s.png' % (name, theme)))
