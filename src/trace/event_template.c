@@ -1,10 +1,11 @@
-// A name that is of a graph belongs to the process whose row the event has, so that a template fits
-// only events of rows of that process.
+// A table of templates. An event is compared with two of them at most: where they lie follows from
+// what templates differ in, which are the last bytes, the op's, and the node's name. A new template
+// takes the first of its two places, the second where that is taken, and in a full pair that of the
+// older one at the first place.
 //
-// Where the template of an event lies in the table follows from what templates differ in: the last
-// bytes, which are the op's, and the node's name. There are two places for each, of
-// which the second is taken where the first one is; after that the newest template replaces the
-// one at the first place.
+// A template has its event's bytes but for the holes, in which the numbers stand. An event fits if
+// its bytes between the holes are the template's and each hole has a number of the right kind. The
+// name of a graph belongs to the process whose row the event has, so the process must be the same.
 #include "trace/event_template.h"
 
 #include "base/checked.h"
