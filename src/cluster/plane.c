@@ -67,6 +67,8 @@ static const leat_plane_host_t host = {
     .condition_notify_all = leat_condition_notify_all,
 };
 
+void leat_plane_use_module(const leat_plane_module_t* module) { atomic_store(&ucx.table, module); }
+
 // ---- Ways ---------------------------------------------------------------------------------------
 
 void leat_plane_way_release(leat_plane_way_t* way) {

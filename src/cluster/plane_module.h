@@ -85,4 +85,7 @@ typedef struct leat_plane_module_s {
 // The module's only exported symbol, `leat_module_ucx`, has this type.
 const leat_plane_module_t* leat_module_ucx(void);
 
+// Uses |module| in place of the one that would be loaded: for tests, before any end is opened.
+void leat_plane_use_module(const leat_plane_module_t* module);
+
 #endif  // LEAT_CLUSTER_PLANE_MODULE_H_
