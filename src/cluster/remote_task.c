@@ -4,8 +4,8 @@
 // as TensorFlow's masters do: the task may be gone, and then so is what was to be cleaned up. A
 // Leat task may end a step by itself when its part of it has run, and needs no CleanupGraph then.
 //
-// RunGraph goes on the plane where both tasks have one, unless it has a deadline, which the plane
-// does not watch. Everything else goes by gRPC.
+// RunGraph goes on the plane where both tasks have one. The plane watches no deadline, but the
+// thread that waits for a step does, and aborts it. Everything else goes by gRPC.
 //
 // A call's end and its cancellation race, as in rendezvous_table.c: the call's handle is stored
 // under the mutex after the call was made, whoever of starter and callback comes second frees the
@@ -374,7 +374,7 @@ static void start_run(run_t* run, const leat_pb_run_graph_request_t* message,
   const leat_string_view_t view = leat_string_builder_view(&bytes);
   if (status) {
     end_run(run, status, LEAT_SV(""), (leat_rpc_bytes_t){0});
-  } else if (deadline_ns != LEAT_DEADLINE_NEVER || !call_on_plane(run, view, &made.plane)) {
+  } else if (!call_on_plane(run, view, &made.plane)) {
     const leat_rpc_piece_t piece = {.data = view.data, .size = view.size};
     const leat_rpc_call_options_t options = {
         .method = kRunGraph, .bytes = {&piece, 1}, .deadline_ns = deadline_ns};

@@ -28,6 +28,7 @@ typedef struct client_s {
   TF_Output x, y;         // y = x x, on the ps
   TF_Output sum, ps_sum;  // x + y, on the worker and on the ps: a collective of the two
   const TF_Operation* nothing;  // on the ps
+  const TF_Operation* wait;     // on the ps: waits for an element of an empty queue
 } client_t;
 
 static client_t client;
@@ -53,6 +54,22 @@ static TF_Output add(const char* op, const char* name, const char* device, TF_Ou
 static TF_Operation* add_nothing(const char* name, const char* device) {
   TF_OperationDescription* description = TF_NewOperation(client.graph, "NoOp", name);
   TF_SetDevice(description, device);
+  TF_Operation* operation = TF_FinishOperation(description, client.status);
+  expect(TF_OK, "");
+  return operation;
+}
+
+static TF_Operation* add_wait(void) {
+  const TF_DataType type = TF_FLOAT;
+  TF_OperationDescription* queue = TF_NewOperation(client.graph, "FIFOQueueV2", "queue");
+  TF_SetDevice(queue, CLUSTER_PS_CPU);
+  TF_SetAttrTypeList(queue, "component_types", &type, 1);
+  const TF_Output handle = {TF_FinishOperation(queue, client.status), 0};
+  expect(TF_OK, "");
+  TF_OperationDescription* description = TF_NewOperation(client.graph, "QueueDequeueV2", "wait");
+  TF_SetDevice(description, CLUSTER_PS_CPU);
+  TF_AddInput(description, handle);
+  TF_SetAttrTypeList(description, "component_types", &type, 1);
   TF_Operation* operation = TF_FinishOperation(description, client.status);
   expect(TF_OK, "");
   return operation;
@@ -99,6 +116,7 @@ static void open_client_with(const char* worker_protocol, const char* ps_protoco
   client.x = add("Placeholder", "x", CLUSTER_WORKER_CPU, NULL);
   client.y = add("Square", "y", CLUSTER_PS_CPU, &client.x);
   client.nothing = add_nothing("nothing", CLUSTER_PS_CPU);
+  client.wait = add_wait();
   client.sum = add_sum("sum", CLUSTER_WORKER_CPU, client.x);
   client.ps_sum = add_sum("ps_sum", CLUSTER_PS_CPU, client.y);
 }
@@ -246,12 +264,14 @@ static void one_with_grpc_alone_gets_grpc(void** state) {
 
 // ---- Calls of steps -----------------------------------------------------------------------------
 
-static const char kTimeout[] = "\x10\xe0\xd4\x03";  // RunOptions: 60 s
-static const TF_Buffer kTimed = {kTimeout, sizeof kTimeout - 1, NULL};
+// RunOptions with a timeout, of 60 s and of 50 ms.
+static const char kMinute[] = "\x10\xe0\xd4\x03", kMoment[] = "\x10\x32";
+static const TF_Buffer kTimed = {kMinute, sizeof kMinute - 1, NULL};
+static const TF_Buffer kShort = {kMoment, sizeof kMoment - 1, NULL};
 
 // Runs a step of which nothing but its call goes to the ps, and nothing comes back.
-static void do_nothing(const TF_Buffer* options) {
-  TF_SessionRun(client.session, options, NULL, NULL, 0, NULL, NULL, 0, &client.nothing, 1, NULL,
+static void run_on_ps(const TF_Operation* target, const TF_Buffer* options) {
+  TF_SessionRun(client.session, options, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL,
                 client.status);
 }
 
@@ -263,21 +283,31 @@ static void stop_ps(void) {
   assert_true(WIFSTOPPED(state));
 }
 
-// Each step is one call. gRPC watches those with a deadline.
+// Each step is one call, with a deadline or without.
 static void steps_are_called_for_by_ucx(void** state) {
   open_client("grpc+ucx", "grpc+ucx");
   wait_for_ucx();
   const uint64_t before = count_calls();
   for (int step = 0; step < STEPS; ++step) {
-    do_nothing(NULL);
+    run_on_ps(client.nothing, step % 2 ? &kTimed : NULL);
     expect(TF_OK, "");
   }
   assert_int_equal(count_calls() - before, STEPS);
-  for (int step = 0; step < 20; ++step) {
-    do_nothing(&kTimed);
+  close_client();
+}
+
+// The call ends, and nothing stays in the way of what comes after it.
+static void a_deadline_ends_the_step(void** state) {
+  open_client("grpc+ucx", "grpc+ucx");
+  wait_for_ucx();
+  const int64_t begin_ns = leat_clock_now_ns();
+  for (int step = 0; step < 5; ++step) {
+    run_on_ps(client.wait, &kShort);
+    expect(TF_DEADLINE_EXCEEDED, "");
+    run_on_ps(client.nothing, NULL);
     expect(TF_OK, "");
   }
-  assert_int_equal(count_calls() - before, STEPS);
+  cluster_expect_no_hang(begin_ns);
   close_client();
 }
 
@@ -285,12 +315,12 @@ static void steps_are_called_for_by_ucx(void** state) {
 static void a_ps_that_falls_silent_ends_the_step(void** state) {
   open_client_with("grpc+ucx", "grpc+ucx", 4000);
   wait_for_ucx();
-  do_nothing(NULL);  // its graph is registered
+  run_on_ps(client.nothing, NULL);  // its graph is registered
   expect(TF_OK, "");
   stop_ps();
   const int64_t begin_ns = leat_clock_now_ns();
   const uint64_t before = count_calls();
-  do_nothing(NULL);
+  run_on_ps(client.nothing, NULL);
   expect(TF_UNAVAILABLE, "is silent");
   assert_int_equal(count_calls() - before, 1);
   cluster_expect_no_hang(begin_ns);
@@ -359,6 +389,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_grpc),
       cmocka_unit_test(steps_are_called_for_by_ucx),
+      cmocka_unit_test(a_deadline_ends_the_step),
       cmocka_unit_test(chunks_go_by_ucx),
       cmocka_unit_test(a_ps_that_dies_ends_the_step),
       cmocka_unit_test(shared_memory_alone_gets_grpc),
