@@ -113,9 +113,10 @@ LEAT_MUST_USE leat_status_t leat_eager_context_remove_function(leat_eager_contex
 // ---- Queues -------------------------------------------------------------------------------------
 
 // Does what the items of |request| say, one after the other up to the first that fails, and answers
-// |call|, whose client may cancel it meanwhile (eager_queue.c).
+// |call|, whose client may cancel it meanwhile (eager_queue.c). A client that sends the queue in a
+// stream may let go of an output that is not there, and the next items run all the same.
 void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call_t* call,
-                                const leat_pb_enqueue_request_t* request);
+                                const leat_pb_enqueue_request_t* request, bool is_stream);
 // Enters a run into the context's list and takes it out. CANCELLED where the context was closed.
 LEAT_MUST_USE leat_status_t leat_eager_context_begin_run(leat_eager_context_t* context,
                                                          leat_eager_run_t* run);

@@ -33,6 +33,7 @@ typedef struct queue_s {
   leat_service_call_t* call;
   leat_eager_run_t run;
   answered_t* answered;
+  bool is_stream;
 } queue_t;
 
 // An op of the queue.
@@ -381,13 +382,22 @@ static leat_status_t keep_tensors(queue_t* queue, const leat_pb_send_tensor_op_t
   return leat_eager_context_keep(queue->context, message->op_id, tensors, (int)count);
 }
 
+// A client that streams lets go of the outputs of an op before it has heard that the op failed. As
+// in TensorFlow, that is not its mistake, and ends no stream.
+static leat_status_t drop(queue_t* queue, const leat_pb_remote_tensor_handle_t* handle) {
+  leat_status_t status =
+      leat_eager_context_drop(queue->context, handle->op_id, handle->output_num);
+  if (!queue->is_stream) return status;
+  leat_status_free(status);
+  return leat_ok_status();
+}
+
 static leat_status_t run_item(queue_t* queue, const leat_pb_queue_item_t* item,
                               leat_pb_queue_response_t* response) {
   leat_eager_context_t* context = queue->context;
   switch (item->item_case) {
     case LEAT_EAGER_DECREF:
-      return leat_eager_context_drop(context, item->handle_to_decref->op_id,
-                                     item->handle_to_decref->output_num);
+      return drop(queue, item->handle_to_decref);
     case LEAT_EAGER_OPERATION:
       return run_operation(queue, item->operation, response);
     case LEAT_EAGER_SEND_TENSOR:
@@ -425,8 +435,8 @@ static leat_status_t run_queue(queue_t* queue, const leat_pb_enqueue_request_t* 
 static void cancel(void* data) { leat_cancellation_cancel(data); }
 
 void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call_t* call,
-                                const leat_pb_enqueue_request_t* request) {
-  queue_t queue = {.context = context, .call = call};
+                                const leat_pb_enqueue_request_t* request, bool is_stream) {
+  queue_t queue = {.context = context, .call = call, .is_stream = is_stream};
   leat_pb_enqueue_response_t response = {0};
   leat_rpc_piece_t piece;
   leat_rpc_bytes_t bytes;
