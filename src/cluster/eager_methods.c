@@ -5,8 +5,8 @@
 // one; closing a context that is not there succeeds.
 //
 // TensorFlow's clients send a function that runs on several tasks in parts, each of which its task
-// is to run (RunComponentFunction). Here functions go to one task as a whole, whose session places
-// their nodes on its devices, so that parts are refused by name.
+// runs (RunComponentFunction). Other functions, and those of Leat's clients, go to one task as a
+// whole, whose session places their nodes on its devices.
 //
 // StreamingEnqueue is Enqueue as a stream (rpc.h). TensorFlow's clients use it for all ops of a
 // context on a task, unless TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE is false, and send ops without
@@ -89,11 +89,15 @@ static void close_context(leat_service_call_t* call, const void* message) {
 }
 
 static void run_component_function(leat_service_call_t* call, const void* message) {
-  leat_service_answer(call,
-                      leat_make_status(LEAT_UNIMPLEMENTED,
-                                       "RunComponentFunction is not served here: a function runs "
-                                       "as a whole on one task; use Enqueue"),
-                      NULL, NULL);
+  const leat_pb_run_component_function_request_t* request = message;
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+  } else {
+    leat_eager_context_run_component(context, call, request);
+    leat_eager_context_release(context);
+  }
 }
 
 const leat_service_method_t leat_eager_methods[] = {
@@ -103,7 +107,8 @@ const leat_service_method_t leat_eager_methods[] = {
     {"WaitQueueDone", &leat_pb_wait_queue_done_request_descriptor, wait_queue_done},
     {"KeepAlive", &leat_pb_keep_alive_request_descriptor, keep_alive},
     {"CloseContext", &leat_pb_close_context_request_descriptor, close_context},
-    {"RunComponentFunction", NULL, run_component_function},
+    {"RunComponentFunction", &leat_pb_run_component_function_request_descriptor,
+     run_component_function},
     {0},
 };
 

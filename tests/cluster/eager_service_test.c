@@ -91,8 +91,6 @@ static void test_contexts(void** state) {
                  &leat_pb_close_context_request_descriptor, &close, LEAT_OK, "");
     assert_int_equal(leat_eager_contexts_count(cluster_task(cluster, CLUSTER_PS)), 0);
   }
-  cluster_call(cluster, CLUSTER_PS, SERVICE "RunComponentFunction", NULL, NULL,
-               LEAT_UNIMPLEMENTED, "RunComponentFunction is not served here");
 }
 
 static void test_ops(void** state) {
@@ -125,7 +123,7 @@ static void test_ops(void** state) {
       {.item_case = LEAT_EAGER_DECREF, .handle_to_decref = &handle},
       {.item_case = LEAT_EAGER_DECREF, .handle_to_decref = &handle},
   };
-  enqueue(cluster, &items[0], 1, LEAT_UNIMPLEMENTED, "it is a part of a function");
+  enqueue(cluster, &items[0], 1, LEAT_INVALID_ARGUMENT, "func_step_id is 0");
   enqueue(cluster, &items[1], 1, LEAT_UNIMPLEMENTED, "an item is of kind 0");
   run(cluster, 2, "Neg", "", of_handle(&handle), LEAT_OK, "");  // none of that did any harm
   enqueue(cluster, &items[2], 2, LEAT_INVALID_ARGUMENT, "Op ID: 1");
