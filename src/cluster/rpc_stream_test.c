@@ -49,7 +49,7 @@ static void expect_end(http2_client_t* client, int code, const char* message) {
 static void messages_are_answered_in_order(void** state) {
   rpc_scene_t* s = *state;
   http2_client_t client;
-  char text[16];
+  char text[32];
   open_stream(s, &client);
   for (int i = 0; i < 2000; ++i) {
     snprintf(text, sizeof text, "message %d", i);
