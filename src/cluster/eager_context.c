@@ -22,17 +22,31 @@
 #include "kernel/tuple.h"
 #include "master/function_runtime.h"
 
+typedef struct output_s {
+  int32_t number;
+  leat_tensor_t tensor;  // "no tensor" where the client has let go of it
+} output_t;
+
 // What an op gave. The client lets go of one output after the other.
 typedef struct outputs_s {
+  struct outputs_s* next;  // more of the same op, which parts of a function gave
   int count, live;
-  leat_tensor_t tensors[];  // "no tensor" for those that are let go of
+  output_t items[];
 } outputs_t;
 
 // ---- Life ---------------------------------------------------------------------------------------
 
 static void free_outputs(outputs_t* outputs) {
-  for (int i = 0; i < outputs->count; ++i) leat_tensor_release(&outputs->tensors[i]);
+  for (int i = 0; i < outputs->count; ++i) leat_tensor_release(&outputs->items[i].tensor);
   leat_allocator_free(leat_allocator_system(), outputs);
+}
+
+static void free_all_outputs(outputs_t* outputs) {
+  while (outputs) {
+    outputs_t* next = outputs->next;
+    free_outputs(outputs);
+    outputs = next;
+  }
 }
 
 static void free_resources(leat_eager_context_t* context) {
@@ -49,7 +63,8 @@ static void free_resources(leat_eager_context_t* context) {
 static void free_context(leat_eager_context_t* context) {
   LEAT_DCHECK(!context->runs);
   for (size_t i = 0; i < context->outputs.capacity; ++i) {
-    if (context->outputs.used[i]) free_outputs((outputs_t*)(uintptr_t)context->outputs.values[i]);
+    if (!context->outputs.used[i]) continue;
+    free_all_outputs((outputs_t*)(uintptr_t)context->outputs.values[i]);
   }
   leat_word_map_deinitialize(&context->outputs);
   for (int i = 0; context->devices && i < context->device_count; ++i) {
@@ -325,42 +340,94 @@ size_t leat_eager_contexts_count(leat_task_t* task) {
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-leat_status_t leat_eager_context_keep(leat_eager_context_t* context, int64_t op_id,
-                                      leat_tensor_t* tensors, int count) {
+// The first outputs of an op, or NULL. The mutex is held.
+static outputs_t* find_outputs(const leat_eager_context_t* context, int64_t op_id) {
+  uint64_t found = 0;
+  leat_word_map_get(&context->outputs, (uint64_t)op_id, &found);
+  return (outputs_t*)(uintptr_t)found;
+}
+
+// The output with that number, if the client has not let go of it. |*out_outputs| has it. Those of
+// an op that gave all at once lie by their numbers.
+static output_t* find_output(outputs_t* outputs, int32_t number, outputs_t** out_outputs) {
+  for (; outputs; outputs = outputs->next) {
+    int i = number >= 0 && number < outputs->count ? number : 0;
+    if (outputs->items[i].number != number) i = 0;
+    while (i < outputs->count && outputs->items[i].number != number) ++i;
+    if (i == outputs->count || !outputs->items[i].tensor.dtype) continue;
+    *out_outputs = outputs;
+    return &outputs->items[i];
+  }
+  return NULL;
+}
+
+// Whether a number of |outputs| is negative, comes twice, or is there before.
+static bool has_bad_number(const outputs_t* outputs, outputs_t* before) {
+  outputs_t* with;
+  bool is_sorted = true;
+  for (int i = 0; i < outputs->count; ++i) {
+    const int32_t number = outputs->items[i].number;
+    if (number < 0 || find_output(before, number, &with)) return true;
+    const bool rises = i == 0 || outputs->items[i - 1].number < number;
+    is_sorted = is_sorted && rises;
+    for (int j = 0; j < i && !is_sorted; ++j) {
+      if (outputs->items[j].number == number) return true;
+    }
+  }
+  return false;
+}
+
+// Enters outputs; with |joins| they may be of an op that has others. The mutex is held.
+static leat_status_t enter_outputs(leat_eager_context_t* context, int64_t op_id,
+                                   outputs_t* outputs, bool joins) {
+  outputs_t* before = find_outputs(context, op_id);
+  if (before && !joins) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Enqueue failed: the number of an op is %" PRId64
+                            ", must be new: there are outputs under it",
+                            op_id);
+  }
+  if (joins && has_bad_number(outputs, before)) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "RunComponentFunction failed for op %" PRId64
+                            ": a value of output_num is negative or was used, must be new",
+                            op_id);
+  }
+  outputs->next = before;
+  return leat_word_map_set(&context->outputs, (uint64_t)op_id, (uint64_t)(uintptr_t)outputs);
+}
+
+static leat_status_t keep(leat_eager_context_t* context, int64_t op_id, const int32_t* numbers,
+                          leat_tensor_t* tensors, int count) {
   void* memory = NULL;
   if (count == 0) return leat_ok_status();
   leat_status_t status = leat_allocator_allocate(
-      leat_allocator_system(), sizeof(outputs_t) + (size_t)count * sizeof(leat_tensor_t), &memory);
+      leat_allocator_system(), sizeof(outputs_t) + (size_t)count * sizeof(output_t), &memory);
   if (status) {
     leat_tensors_release(tensors, count);
     return status;
   }
   outputs_t* outputs = memory;
   outputs->count = outputs->live = count;
-  for (int i = 0; i < count; ++i) outputs->tensors[i] = tensors[i];
-  leat_mutex_lock(&context->mutex);
-  if (leat_word_map_get(&context->outputs, (uint64_t)op_id, NULL)) {
-    status = leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Enqueue failed: the number of an op is %" PRId64
-                              ", must be new: there are outputs under it",
-                              op_id);
-  } else {
-    status = leat_word_map_set(&context->outputs, (uint64_t)op_id, (uint64_t)(uintptr_t)outputs);
+  for (int i = 0; i < count; ++i) {
+    outputs->items[i] = (output_t){numbers ? numbers[i] : i, tensors[i]};
   }
+  leat_mutex_lock(&context->mutex);
+  status = enter_outputs(context, op_id, outputs, numbers != NULL);
   leat_mutex_unlock(&context->mutex);
   if (status) free_outputs(outputs);
   return status;
 }
 
-// The tensor, or NULL. The mutex is held.
-static leat_tensor_t* find_tensor(leat_eager_context_t* context, int64_t op_id, int32_t output,
-                                  outputs_t** out_outputs) {
-  uint64_t found;
-  if (!leat_word_map_get(&context->outputs, (uint64_t)op_id, &found)) return NULL;
-  outputs_t* outputs = (outputs_t*)(uintptr_t)found;
-  if (output < 0 || output >= outputs->count || !outputs->tensors[output].dtype) return NULL;
-  *out_outputs = outputs;
-  return &outputs->tensors[output];
+leat_status_t leat_eager_context_keep(leat_eager_context_t* context, int64_t op_id,
+                                      leat_tensor_t* tensors, int count) {
+  return keep(context, op_id, NULL, tensors, count);
+}
+
+leat_status_t leat_eager_context_keep_some(leat_eager_context_t* context, int64_t op_id,
+                                           const int32_t* numbers, leat_tensor_t* tensors,
+                                           int count) {
+  return keep(context, op_id, numbers, tensors, count);
 }
 
 static leat_status_t no_tensor(int64_t op_id, int32_t output) {
@@ -374,10 +441,25 @@ leat_status_t leat_eager_context_share(leat_eager_context_t* context, int64_t op
                                        int32_t output, leat_tensor_t* out_tensor) {
   outputs_t* outputs;
   leat_mutex_lock(&context->mutex);
-  const leat_tensor_t* tensor = find_tensor(context, op_id, output, &outputs);
-  if (tensor) *out_tensor = leat_tensor_share(tensor);
+  const output_t* found = find_output(find_outputs(context, op_id), output, &outputs);
+  if (found) *out_tensor = leat_tensor_share(&found->tensor);
   leat_mutex_unlock(&context->mutex);
-  return tensor ? leat_ok_status() : no_tensor(op_id, output);
+  return found ? leat_ok_status() : no_tensor(op_id, output);
+}
+
+// Takes |outputs|, of which nothing is left, from those of the op. The mutex is held.
+static void remove_outputs(leat_eager_context_t* context, int64_t op_id, outputs_t* outputs) {
+  outputs_t* first = find_outputs(context, op_id);
+  if (first != outputs) {
+    while (first->next != outputs) first = first->next;
+    first->next = outputs->next;
+    return;
+  }
+  leat_word_map_erase(&context->outputs, (uint64_t)op_id);
+  if (!outputs->next) return;
+  // The map has room for the number that was erased, so that this cannot fail.
+  leat_status_free(leat_word_map_set(&context->outputs, (uint64_t)op_id,
+                                     (uint64_t)(uintptr_t)outputs->next));
 }
 
 leat_status_t leat_eager_context_drop(leat_eager_context_t* context, int64_t op_id,
@@ -385,14 +467,14 @@ leat_status_t leat_eager_context_drop(leat_eager_context_t* context, int64_t op_
   outputs_t* outputs = NULL;
   leat_tensor_t dropped = {0};
   leat_mutex_lock(&context->mutex);
-  leat_tensor_t* tensor = find_tensor(context, op_id, output, &outputs);
-  if (tensor) dropped = leat_tensor_move(tensor);
-  const bool is_last = tensor && --outputs->live == 0;
-  if (is_last) leat_word_map_erase(&context->outputs, (uint64_t)op_id);
+  output_t* found = find_output(find_outputs(context, op_id), output, &outputs);
+  if (found) dropped = leat_tensor_move(&found->tensor);
+  const bool is_last = found && --outputs->live == 0;
+  if (is_last) remove_outputs(context, op_id, outputs);
   leat_mutex_unlock(&context->mutex);
   leat_tensor_release(&dropped);
   if (is_last) free_outputs(outputs);
-  return tensor ? leat_ok_status() : no_tensor(op_id, output);
+  return found ? leat_ok_status() : no_tensor(op_id, output);
 }
 
 // ---- Functions ----------------------------------------------------------------------------------
@@ -421,6 +503,12 @@ leat_status_t leat_eager_context_remove_function(leat_eager_context_t* context,
     leat_eager_kernels_clear_shared(&context->devices[i]);
   }
   return leat_ok_status();
+}
+
+void leat_eager_context_cleanup_step(leat_eager_context_t* context, int64_t step_id) {
+  leat_worker_t* worker = leat_session_master_options(context->session)->workers[0];
+  if (step_id != LEAT_EVERY_STEP) worker->vtable->cleanup_step(worker, step_id);
+  leat_rendezvous_table_close(context->root->rendezvous, step_id);
 }
 
 // ---- Runs ---------------------------------------------------------------------------------------

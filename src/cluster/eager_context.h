@@ -92,6 +92,11 @@ void leat_eager_context_close(leat_task_t* task, uint64_t id, uint64_t view_id);
 // INVALID_ARGUMENT where the client has used the number before.
 LEAT_MUST_USE leat_status_t leat_eager_context_keep(leat_eager_context_t* context, int64_t op_id,
                                                     leat_tensor_t* tensors, int count);
+// The same for some outputs of an op, whose numbers are |numbers| [count]: several parts of a
+// function give outputs of one op. INVALID_ARGUMENT where a number is negative, or comes twice.
+LEAT_MUST_USE leat_status_t leat_eager_context_keep_some(leat_eager_context_t* context,
+                                                         int64_t op_id, const int32_t* numbers,
+                                                         leat_tensor_t* tensors, int count);
 // Shares an output. INVALID_ARGUMENT where there is none (any more).
 LEAT_MUST_USE leat_status_t leat_eager_context_share(leat_eager_context_t* context, int64_t op_id,
                                                      int32_t output, leat_tensor_t* out_tensor);
@@ -113,9 +118,16 @@ LEAT_MUST_USE leat_status_t leat_eager_context_remove_function(leat_eager_contex
 // ---- Queues -------------------------------------------------------------------------------------
 
 // Does what the items of |request| say, one after the other up to the first that fails, and answers
-// |call|, whose client may cancel it meanwhile (eager_queue.c).
+// |call|, whose client may cancel it meanwhile (eager_queue.c). A client that sends the queue in a
+// stream may let go of an output that is not there, and the next items run all the same.
 void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call_t* call,
-                                const leat_pb_enqueue_request_t* request);
+                                const leat_pb_enqueue_request_t* request, bool is_stream);
+// Runs a part of a function that runs on several tasks, and answers |call|. The part takes its
+// place in a step of the client's; Sends and Recvs lead to the other parts.
+void leat_eager_context_run_component(leat_eager_context_t* context, leat_service_call_t* call,
+                                      const leat_pb_run_component_function_request_t* request);
+// Ends such a step on this task.
+void leat_eager_context_cleanup_step(leat_eager_context_t* context, int64_t step_id);
 // Enters a run into the context's list and takes it out. CANCELLED where the context was closed.
 LEAT_MUST_USE leat_status_t leat_eager_context_begin_run(leat_eager_context_t* context,
                                                          leat_eager_run_t* run);

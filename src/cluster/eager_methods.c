@@ -5,10 +5,14 @@
 // one; closing a context that is not there succeeds.
 //
 // TensorFlow's clients send a function that runs on several tasks in parts, each of which its task
-// is to run (RunComponentFunction). Here functions go to one task as a whole, whose session places
-// their nodes on its devices, so that parts are refused by name. So is StreamingEnqueue, since
-// calls are unary (rpc.h); TensorFlow's clients do without where
-// TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE is false.
+// runs (RunComponentFunction). Other functions, and those of Leat's clients, go to one task as a
+// whole, whose session places their nodes on its devices.
+//
+// StreamingEnqueue is Enqueue as a stream (rpc.h). TensorFlow's clients use it for all ops of a
+// context on a task, unless TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE is false, and send ops without
+// waiting for the answers of earlier ones. An op that fails ends the stream with its status: the
+// client gives it to all ops that it had sent behind that one, none of which runs, and opens
+// another stream for the next one.
 #include "cluster/eager_context.h"
 
 static void create_context(leat_service_call_t* call, const void* message) {
@@ -33,16 +37,24 @@ static void update_context(leat_service_call_t* call, const void* message) {
   leat_service_answer(call, status, &leat_pb_update_context_response_descriptor, &response);
 }
 
-static void enqueue(leat_service_call_t* call, const void* message) {
+static void enqueue_in(leat_service_call_t* call, const void* message, bool is_stream) {
   const leat_pb_enqueue_request_t* request = message;
   leat_eager_context_t* context = NULL;
   leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
   if (status) {
     leat_service_answer(call, status, NULL, NULL);
   } else {
-    leat_eager_context_enqueue(context, call, request);
+    leat_eager_context_enqueue(context, call, request, is_stream);
     leat_eager_context_release(context);
   }
+}
+
+static void enqueue(leat_service_call_t* call, const void* message) {
+  enqueue_in(call, message, false);
+}
+
+static void streaming_enqueue(leat_service_call_t* call, const void* message) {
+  enqueue_in(call, message, true);
 }
 
 static void wait_queue_done(leat_service_call_t* call, const void* message) {
@@ -76,20 +88,16 @@ static void close_context(leat_service_call_t* call, const void* message) {
   leat_service_answer(call, leat_ok_status(), NULL, NULL);
 }
 
-static void refuse(leat_service_call_t* call, const char* method, const char* instead) {
-  leat_service_answer(call,
-                      leat_make_status(LEAT_UNIMPLEMENTED, "%s is not served here: %s", method,
-                                       instead),
-                      NULL, NULL);
-}
-
 static void run_component_function(leat_service_call_t* call, const void* message) {
-  refuse(call, "RunComponentFunction", "a function runs as a whole on one task; use Enqueue");
-}
-
-static void streaming_enqueue(leat_service_call_t* call, const void* message) {
-  refuse(call, "StreamingEnqueue",
-         "calls are unary; use Enqueue (TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE=false)");
+  const leat_pb_run_component_function_request_t* request = message;
+  leat_eager_context_t* context = NULL;
+  leat_status_t status = leat_eager_context_find(call->task, request->context_id, &context);
+  if (status) {
+    leat_service_answer(call, status, NULL, NULL);
+  } else {
+    leat_eager_context_run_component(context, call, request);
+    leat_eager_context_release(context);
+  }
 }
 
 const leat_service_method_t leat_eager_methods[] = {
@@ -99,7 +107,12 @@ const leat_service_method_t leat_eager_methods[] = {
     {"WaitQueueDone", &leat_pb_wait_queue_done_request_descriptor, wait_queue_done},
     {"KeepAlive", &leat_pb_keep_alive_request_descriptor, keep_alive},
     {"CloseContext", &leat_pb_close_context_request_descriptor, close_context},
-    {"RunComponentFunction", NULL, run_component_function},
-    {"StreamingEnqueue", NULL, streaming_enqueue},
+    {"RunComponentFunction", &leat_pb_run_component_function_request_descriptor,
+     run_component_function},
+    {0},
+};
+
+const leat_service_method_t leat_eager_streams[] = {
+    {"StreamingEnqueue", &leat_pb_enqueue_request_descriptor, streaming_enqueue},
     {0},
 };

@@ -13,11 +13,13 @@
 
 #include "cluster/eager_context.h"
 #include "device/device_name.h"
+#include "function/body_graph.h"
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/function/graph_functions.h"
 #include "graph/op/attr_proto.h"
 #include "graph/storage.h"
+#include "kernel/function_runtime.h"
 #include "kernel/rendezvous.h"
 #include "kernel/tuple.h"
 
@@ -33,12 +35,14 @@ typedef struct queue_s {
   leat_service_call_t* call;
   leat_eager_run_t run;
   answered_t* answered;
+  bool is_stream;
 } queue_t;
 
 // An op of the queue.
 typedef struct operation_s {
   queue_t* queue;
   const leat_pb_operation_t* message;
+  const leat_pb_int32_list_t* output_numbers;  // of a part of a function; NULL: from 0 on
   leat_eager_kernels_t* kernels;  // of the device that the client named
   leat_graph_storage_t* storage;  // of the attributes
   leat_eager_request_t request;
@@ -66,12 +70,6 @@ static leat_status_t find_device(const leat_eager_context_t* context, leat_strin
 
 static leat_status_t find_op(const leat_eager_context_t* context,
                              const leat_pb_operation_t* message, const leat_op_t** out_op) {
-  if (message->is_component_function) {
-    return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Executing '%.*s' failed: it is a part of a function that runs on "
-                            "several tasks, must be a function as a whole",
-                            LEAT_SV_ARG(message->name));
-  }
   leat_status_t status = leat_graph_find_op(context->graph->graph, message->name, out_op);
   if (leat_status_code(status) != LEAT_NOT_FOUND) return status;
   leat_status_free(status);
@@ -96,6 +94,11 @@ static leat_status_t read_attrs(operation_t* operation) {
     LEAT_RETURN_IF_ERROR(leat_attr_value_from_proto(entry->value ? entry->value : &kNone,
                                                     operation->storage, &attrs[i].value));
     operation->request.attr_count = (int)i + 1;
+  }
+  if (operation->message->is_component_function) {
+    attrs[entries->count] =
+        (leat_attr_t){LEAT_COMPONENT_ATTR, {.kind = LEAT_ATTR_BOOL, .b = true}};
+    ++operation->request.attr_count;
   }
   return leat_ok_status();
 }
@@ -197,7 +200,12 @@ static leat_status_t answer(const operation_t* operation, leat_tensor_t* outputs
     leat_tensors_release(outputs, count);
     return status;
   }
-  return leat_eager_context_keep(queue->context, operation->message->id, outputs, count);
+  const leat_pb_int32_list_t* numbers = operation->output_numbers;
+  if (!numbers) {
+    return leat_eager_context_keep(queue->context, operation->message->id, outputs, count);
+  }
+  return leat_eager_context_keep_some(queue->context, operation->message->id, numbers->items,
+                                      outputs, count);
 }
 
 // ---- Send and Recv ------------------------------------------------------------------------------
@@ -330,6 +338,80 @@ static leat_status_t transfer(operation_t* operation, leat_pb_queue_response_t* 
   return answer(operation, output, sends ? 0 : 1, response);
 }
 
+// ---- Parts of functions -------------------------------------------------------------------------
+
+typedef struct component_s {
+  leat_notification_t ended;
+  leat_status_t status;
+} component_t;
+
+// A leat_function_done_fn_t.
+static void end_component(void* data, leat_status_t status) {
+  component_t* component = data;
+  component->status = status;
+  leat_notification_open(&component->ended);
+}
+
+// Makes the part ready to run, and checks what the client says of it.
+static leat_status_t prepare_component(const operation_t* operation, uint64_t* out_handle,
+                                       int* out_return_count) {
+  const leat_pb_operation_t* message = operation->message;
+  leat_function_runtime_t* functions = operation->kernels->functions;
+  const leat_function_name_t name = {message->name, operation->request.attrs,
+                                     operation->request.attr_count};
+  const leat_pb_int32_list_t* numbers = operation->output_numbers;
+  int argument_count;
+  if (message->func_step_id == LEAT_EVERY_STEP) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Executing '%.*s' failed: func_step_id is 0, must be that of a step",
+                            LEAT_SV_ARG(message->name));
+  }
+  LEAT_RETURN_IF_ERROR(functions->vtable->instantiate(
+      functions, &name, operation->kernels->device->name, out_handle));
+  LEAT_RETURN_IF_ERROR(
+      functions->vtable->signature(functions, *out_handle, &argument_count, out_return_count));
+  if (!numbers || numbers->count == (size_t)*out_return_count) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Executing '%.*s' failed: there are %zu values of output_num, must be "
+                          "%d, one for each output",
+                          LEAT_SV_ARG(message->name), numbers->count, *out_return_count);
+}
+
+// Runs a part of a function in the client's step, and waits for its end. What it sends to parts
+// that come later stays until the client has the step cleaned up; where it fails, they hear of it.
+static leat_status_t run_component(operation_t* operation, leat_pb_queue_response_t* response) {
+  queue_t* queue = operation->queue;
+  leat_eager_kernels_t* kernels = operation->kernels;
+  const int64_t step_id = operation->message->func_step_id;
+  component_t component = {.status = NULL};
+  leat_tensor_t* outputs;
+  uint64_t handle;
+  int count;
+  LEAT_RETURN_IF_ERROR(prepare_component(operation, &handle, &count));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&queue->call->arena, (size_t)count + 1, &outputs));
+  const leat_step_services_t caller = {.step_id = step_id,
+                                       .memory = kernels->device->memory,
+                                       .pool = kernels->device->pool,
+                                       .resources = kernels->resources,
+                                       .step_resources = kernels->step_resources,
+                                       .functions = kernels->functions,
+                                       .cancellation = queue->run.cancellation};
+  const leat_function_call_t call = {.caller = &caller,
+                                     .arguments = operation->inputs,
+                                     .argument_count = operation->request.input_count,
+                                     .returns = outputs,
+                                     .return_count = count,
+                                     .step_id = step_id};
+  leat_notification_initialize(&component.ended);
+  kernels->functions->vtable->run(kernels->functions, handle, &call, end_component, &component);
+  leat_notification_wait(&component.ended, LEAT_DEADLINE_NEVER);
+  leat_notification_deinitialize(&component.ended);
+  if (!component.status) return answer(operation, outputs, count, response);
+  leat_rendezvous_table_abort(queue->context->root->rendezvous, step_id,
+                              leat_status_clone(component.status));
+  return component.status;
+}
+
 // ---- Items --------------------------------------------------------------------------------------
 
 static leat_status_t run_kernel(operation_t* operation, leat_pb_queue_response_t* response) {
@@ -349,17 +431,23 @@ static leat_status_t run_kernel(operation_t* operation, leat_pb_queue_response_t
 
 static leat_status_t execute(operation_t* operation, leat_pb_queue_response_t* response) {
   const leat_eager_context_t* context = operation->queue->context;
-  LEAT_RETURN_IF_ERROR(find_op(context, operation->message, &operation->request.op));
+  const bool is_component = operation->message->is_component_function;
+  if (!is_component) {
+    LEAT_RETURN_IF_ERROR(find_op(context, operation->message, &operation->request.op));
+  }
   LEAT_RETURN_IF_ERROR(find_device(context, operation->message->device, &operation->kernels));
   LEAT_RETURN_IF_ERROR(read_attrs(operation));
   LEAT_RETURN_IF_ERROR(read_inputs(operation));
+  if (is_component) return run_component(operation, response);
   const bool is_transfer = operation->request.op->flags & (LEAT_OP_SEND | LEAT_OP_RECV);
   return is_transfer ? transfer(operation, response) : run_kernel(operation, response);
 }
 
 static leat_status_t run_operation(queue_t* queue, const leat_pb_operation_t* message,
+                                   const leat_pb_int32_list_t* output_numbers,
                                    leat_pb_queue_response_t* response) {
-  operation_t operation = {.queue = queue, .message = message};
+  operation_t operation = {
+      .queue = queue, .message = message, .output_numbers = output_numbers};
   leat_status_t status = execute(&operation, response);
   leat_tensors_release(operation.inputs, operation.request.input_count);
   leat_graph_storage_release(operation.storage);
@@ -381,15 +469,24 @@ static leat_status_t keep_tensors(queue_t* queue, const leat_pb_send_tensor_op_t
   return leat_eager_context_keep(queue->context, message->op_id, tensors, (int)count);
 }
 
+// A client that streams lets go of the outputs of an op before it has heard that the op failed. As
+// in TensorFlow, that is not its mistake, and ends no stream.
+static leat_status_t drop(queue_t* queue, const leat_pb_remote_tensor_handle_t* handle) {
+  leat_status_t status =
+      leat_eager_context_drop(queue->context, handle->op_id, handle->output_num);
+  if (!queue->is_stream) return status;
+  leat_status_free(status);
+  return leat_ok_status();
+}
+
 static leat_status_t run_item(queue_t* queue, const leat_pb_queue_item_t* item,
                               leat_pb_queue_response_t* response) {
   leat_eager_context_t* context = queue->context;
   switch (item->item_case) {
     case LEAT_EAGER_DECREF:
-      return leat_eager_context_drop(context, item->handle_to_decref->op_id,
-                                     item->handle_to_decref->output_num);
+      return drop(queue, item->handle_to_decref);
     case LEAT_EAGER_OPERATION:
-      return run_operation(queue, item->operation, response);
+      return run_operation(queue, item->operation, NULL, response);
     case LEAT_EAGER_SEND_TENSOR:
       return keep_tensors(queue, item->send_tensor);
     case LEAT_EAGER_REGISTER_FUNCTION:
@@ -398,7 +495,7 @@ static leat_status_t run_item(queue_t* queue, const leat_pb_queue_item_t* item,
     case LEAT_EAGER_REMOVE_FUNCTION:
       return leat_eager_context_remove_function(context, item->remove_function->function_name);
     case LEAT_EAGER_CLEANUP_FUNCTION:
-      leat_rendezvous_table_close(context->root->rendezvous, item->cleanup_function->step_id);
+      leat_eager_context_cleanup_step(context, item->cleanup_function->step_id);
       return leat_ok_status();
     case LEAT_EAGER_SYNC:
       return leat_ok_status();  // what came before it in the queue has ended
@@ -424,21 +521,60 @@ static leat_status_t run_queue(queue_t* queue, const leat_pb_enqueue_request_t* 
 // Of leat_rpc_request_on_cancel: the client gives the call up, or is gone.
 static void cancel(void* data) { leat_cancellation_cancel(data); }
 
-void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call_t* call,
-                                const leat_pb_enqueue_request_t* request) {
-  queue_t queue = {.context = context, .call = call};
-  leat_pb_enqueue_response_t response = {0};
+// A queue, or a part of a function, is worked on between these two. The client can end it
+// meanwhile.
+static leat_status_t begin_queue(queue_t* queue) {
+  LEAT_RETURN_IF_ERROR(leat_eager_context_begin_run(queue->context, &queue->run));
+  leat_rpc_request_on_cancel(queue->call->request, cancel, queue->run.cancellation);
+  return leat_ok_status();
+}
+
+static void end_queue(queue_t* queue) {
+  leat_rpc_request_on_cancel(queue->call->request, NULL, NULL);
+  leat_eager_context_end_run(queue->context, &queue->run);
+}
+
+// Answers with |message|, which may borrow from tensors. |status| is taken.
+static void answer_queue(queue_t* queue, leat_status_t status,
+                         const leat_message_descriptor_t* descriptor, const void* message) {
   leat_rpc_piece_t piece;
   leat_rpc_bytes_t bytes;
-  leat_status_t status = leat_eager_context_begin_run(context, &queue.run);
+  status = leat_service_encode(status, descriptor, message, &piece, &bytes);
+  for (answered_t* a = queue->answered; a; a = a->next) leat_tensors_release(a->tensors, a->count);
+  leat_service_answer_bytes(queue->call, status, bytes);
+}
+
+void leat_eager_context_enqueue(leat_eager_context_t* context, leat_service_call_t* call,
+                                const leat_pb_enqueue_request_t* request, bool is_stream) {
+  queue_t queue = {.context = context, .call = call, .is_stream = is_stream};
+  leat_pb_enqueue_response_t response = {0};
+  leat_status_t status = begin_queue(&queue);
   if (!status) {
-    leat_rpc_request_on_cancel(call->request, cancel, queue.run.cancellation);
     status = run_queue(&queue, request, &response);
-    leat_rpc_request_on_cancel(call->request, NULL, NULL);
-    leat_eager_context_end_run(context, &queue.run);
+    end_queue(&queue);
   }
-  status = leat_service_encode(status, &leat_pb_enqueue_response_descriptor, &response, &piece,
-                               &bytes);
-  for (answered_t* a = queue.answered; a; a = a->next) leat_tensors_release(a->tensors, a->count);
-  leat_service_answer_bytes(call, status, bytes);
+  answer_queue(&queue, status, &leat_pb_enqueue_response_descriptor, &response);
+}
+
+void leat_eager_context_run_component(leat_eager_context_t* context, leat_service_call_t* call,
+                                      const leat_pb_run_component_function_request_t* request) {
+  static const leat_pb_operation_t kNone;
+  queue_t queue = {.context = context, .call = call};
+  const leat_pb_operation_t* operation = request->operation ? request->operation : &kNone;
+  leat_pb_queue_response_t item = {0};
+  leat_status_t status = leat_ok_status();
+  if (!operation->is_function || !operation->is_component_function) {
+    status = leat_make_status(LEAT_INTERNAL,
+                              "RunComponentFunction failed: '%.*s' is an op, must be a part of a "
+                              "function",
+                              LEAT_SV_ARG(operation->name));
+  }
+  if (!status) status = begin_queue(&queue);
+  if (!status) {
+    status = run_operation(&queue, operation, &request->output_num, &item);
+    end_queue(&queue);
+  }
+  const leat_pb_run_component_function_response_t response = {.shape = item.shape,
+                                                              .tensor = item.tensor};
+  answer_queue(&queue, status, &leat_pb_run_component_function_response_descriptor, &response);
 }

@@ -223,7 +223,8 @@ leat_status_t leat_rpc_server_start(const leat_rpc_server_options_t* options, in
   const leat_rpc_module_t* loaded;
   leat_rpc_server_settings_t settings = {.max_message_bytes = options->max_message_bytes,
                                          .handler = options->handler,
-                                         .data = options->data};
+                                         .data = options->data,
+                                         .streams = options->streams};
   char* address = NULL;
   *out_server = NULL;
   LEAT_RETURN_IF_ERROR(check_address(options->address));

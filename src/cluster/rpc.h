@@ -1,6 +1,7 @@
-// Remote procedure calls: unary calls between processes, as gRPC carries them. This is what the
-// services and the proxies of this room need of a wire, and no more: bytes go to a method by its
-// name, and bytes and a status come back. The engine behind it is a module (src/modules/grpc/, over
+// Remote procedure calls between processes, as gRPC carries them. This is what the services and the
+// proxies of this room need of a wire, and no more: bytes go to a method by its name, and bytes and
+// a status come back. A server also takes streams, calls in which the client sends any number of
+// messages and gets an answer to each. The engine behind it is a module (src/modules/grpc/, over
 // the gRPC C core), which is loaded by the first server or channel; a program without a cluster
 // never loads it.
 //
@@ -78,7 +79,13 @@ LEAT_MUST_USE leat_status_t leat_rpc_check_security(const leat_rpc_security_t* s
 
 typedef struct leat_rpc_server_s leat_rpc_server_t;
 
-// A call that came in; valid until it is answered. The engine owns it.
+// A call that came in, or a message of a stream; valid until it is answered. The engine owns it.
+//
+// The messages of a stream are requests one after the other: the next one is read when the last one
+// was answered and the client's side has taken the answer in. An answer with a failure ends the
+// stream, and what the client had sent behind that message is dropped. The stream ends with success
+// when the client says that it has no more messages. It may also cancel the stream, or be gone: the
+// request under way, if any, is cancelled then, and nobody is told where there is none.
 typedef struct leat_rpc_request_s {
   leat_string_view_t method;  // "/tensorflow.WorkerService/RunGraph"
   leat_rpc_bytes_t bytes;
@@ -110,6 +117,7 @@ typedef struct leat_rpc_server_options_s {
   int64_t max_message_bytes;   // of a request; 0: no limit but gRPC's own of 2 GiB
   leat_rpc_handler_fn_t handler;
   void* data;                  // of the handler
+  bool (*streams)(leat_string_view_t method);  // which methods are streams; NULL: none
 } leat_rpc_server_options_t;
 
 // Listens on the address, and serves from then on. UNIMPLEMENTED, naming the package, where the

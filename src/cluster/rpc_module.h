@@ -47,6 +47,7 @@ typedef struct leat_rpc_server_settings_s {
   int64_t max_message_bytes;
   leat_rpc_handler_fn_t handler;
   void* data;
+  bool (*streams)(leat_string_view_t method);
 } leat_rpc_server_settings_t;
 
 // Functions that return int return one of leat_status_code_t.

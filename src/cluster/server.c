@@ -165,7 +165,8 @@ static leat_status_t listen(leat_server_t* server) {
   const leat_rpc_server_options_t options = {.address = address,
                                              .security = server->task->security,
                                              .handler = leat_service_handle,
-                                             .data = server->task};
+                                             .data = server->task,
+                                             .streams = leat_service_streams};
   LEAT_RETURN_IF_ERROR(leat_rpc_server_start_reachable(&options, &port, &server->listener));
   // The address may have left the port to the system.
   snprintf(server->target, sizeof server->target, "grpc://%.*s:%d", (int)colon, address.data, port);

@@ -79,26 +79,35 @@ void leat_service_answer_failure(leat_service_call_t* call, leat_status_t status
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-static const leat_service_method_t* find_method(leat_string_view_t path) {
+static const leat_service_method_t* find_method(leat_string_view_t path, bool* out_is_stream) {
   static const struct {
     leat_string_view_t prefix;
     const leat_service_method_t* methods;
+    bool are_streams;
   } kServices[] = {
-      {LEAT_SV("/tensorflow.WorkerService/"), leat_worker_methods},
-      {LEAT_SV("/tensorflow.MasterService/"), leat_master_methods},
-      {LEAT_SV("/tensorflow.eager.EagerService/"), leat_eager_methods},
-      {LEAT_SV("/leat.Diagnosis/"), leat_diagnosis_methods},
-      {LEAT_SV("/leat.Collective/"), leat_collective_methods},
-      {LEAT_SV("/leat.Plane/"), leat_plane_methods},
+      {LEAT_SV("/tensorflow.WorkerService/"), leat_worker_methods, false},
+      {LEAT_SV("/tensorflow.MasterService/"), leat_master_methods, false},
+      {LEAT_SV("/tensorflow.eager.EagerService/"), leat_eager_methods, false},
+      {LEAT_SV("/tensorflow.eager.EagerService/"), leat_eager_streams, true},
+      {LEAT_SV("/leat.Diagnosis/"), leat_diagnosis_methods, false},
+      {LEAT_SV("/leat.Collective/"), leat_collective_methods, false},
+      {LEAT_SV("/leat.Plane/"), leat_plane_methods, false},
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kServices); ++i) {
     if (!leat_string_view_starts_with(path, kServices[i].prefix)) continue;
     const leat_string_view_t name = leat_string_view_from_index(path, kServices[i].prefix.size);
     for (const leat_service_method_t* method = kServices[i].methods; method->name; ++method) {
-      if (leat_string_view_equals(name, method->name)) return method;
+      if (!leat_string_view_equals(name, method->name)) continue;
+      *out_is_stream = kServices[i].are_streams;
+      return method;
     }
   }
   return NULL;
+}
+
+bool leat_service_streams(leat_string_view_t path) {
+  bool is_stream;
+  return find_method(path, &is_stream) && is_stream;
 }
 
 static leat_status_t decode(const leat_service_method_t* method, leat_service_call_t* call,
@@ -117,7 +126,8 @@ static leat_status_t decode(const leat_service_method_t* method, leat_service_ca
 
 void leat_service_handle(void* data, leat_rpc_request_t* request) {
   leat_task_t* task = data;
-  const leat_service_method_t* method = find_method(request->method);
+  bool is_stream;
+  const leat_service_method_t* method = find_method(request->method, &is_stream);
   leat_service_call_t* call = NULL;
   leat_status_t status = leat_ok_status();
   leat_metrics_add(&task->metrics.calls, 1);

@@ -27,11 +27,15 @@ extern const leat_service_method_t leat_diagnosis_methods[];  // diagnosis_metho
 extern const leat_service_method_t leat_collective_methods[];  // collective_methods.c
 extern const leat_service_method_t leat_plane_methods[];  // fetch.c
 extern const leat_service_method_t leat_eager_methods[];  // eager_methods.c
+// Methods that are streams (rpc.h): each message of one is served as a call.
+extern const leat_service_method_t leat_eager_streams[];  // eager_methods.c
 
 // A leat_rpc_handler_fn_t: serves a request of either service. |task| is a leat_task_t.
 // UNIMPLEMENTED for a method that there is not, INTERNAL for bytes that are no message, as
 // TensorFlow has it.
 void leat_service_handle(void* task, leat_rpc_request_t* request);
+// Whether the method of that path is a stream; for leat_rpc_server_options_t.
+bool leat_service_streams(leat_string_view_t path);
 
 // Answers the call with |message|, the struct of |descriptor|, or with no bytes where that is NULL,
 // and frees the call. |status| is taken.

@@ -59,6 +59,26 @@ static leat_status_t add_arguments(leat_body_graph_t* body, const leat_function_
   return leat_ok_status();
 }
 
+static leat_status_t find_targets(leat_body_graph_t* body, const leat_function_name_t* function,
+                                  int32_t done) {
+  leat_arena_t* arena = leat_graph_arena(body->graph);
+  const leat_attr_value_t* part =
+      leat_attr_find(function->attrs, function->attr_count, LEAT_COMPONENT_ATTR);
+  const bool is_part = part && part->kind == LEAT_ATTR_BOOL && part->b;
+  int32_t *targets, *sinks = NULL;
+  LEAT_DCHECK(done < 0 || (size_t)done < body->graph->node_count);
+  body->target_count = done >= 0;
+  if (is_part) {
+    LEAT_RETURN_IF_ERROR(leat_graph_find_sinks(body->graph, body->graph->allocator, &sinks,
+                                               &body->target_count));
+  }
+  leat_status_t status = LEAT_NEW(arena, (size_t)body->target_count + 1, &targets);
+  for (int i = 0; !status && i < body->target_count; ++i) targets[i] = sinks ? sinks[i] : done;
+  leat_allocator_free(body->graph->allocator, sinks);
+  body->targets = targets;
+  return status;
+}
+
 // Adds the arguments and the body to the empty graph of |body|.
 static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* function,
                           leat_string_view_t device, const leat_argument_shapes_t* shapes) {
@@ -77,8 +97,7 @@ static leat_status_t fill(leat_body_graph_t* body, const leat_function_name_t* f
                                               &options, &call));
   body->returns = call.returns;
   body->return_count = call.return_count;
-  body->done = call.done;
-  return leat_ok_status();
+  return find_targets(body, function, call.done);
 }
 
 leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_library_t* library,
@@ -87,7 +106,7 @@ leat_status_t leat_body_graph_create(leat_op_registry_t* ops, leat_function_libr
                                      leat_string_view_t device, leat_allocator_t* allocator,
                                      const leat_argument_shapes_t* shapes,
                                      leat_body_graph_t* out_body) {
-  *out_body = (leat_body_graph_t){.done = -1};
+  *out_body = (leat_body_graph_t){0};
   if (!leat_function_library_find(library, function->name)) {
     out_body->lacks_function = true;
     return leat_make_status(LEAT_NOT_FOUND, "Function '%.*s' is not defined.",

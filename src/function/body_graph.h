@@ -3,7 +3,7 @@
 // body, and what must run.
 //
 //   _Arg 0 ─┐
-//   _Arg 1 ─┴▶ nodes of the body ─▶ returns [return_count]      done: all effects have happened
+//   _Arg 1 ─┴▶ nodes of the body ─▶ returns [return_count]     targets: all effects have happened
 //
 // The function runtime (master/function_runtime.c) instantiates bodies with this, and shape
 // inference through calls (call_shapes.c) asks what the returns look like. One thread makes a body;
@@ -14,6 +14,11 @@
 #include "graph/function/function_library.h"
 #include "graph/function/lowering.h"
 
+// A call with this attribute, a bool that is true, is one of a part of a function that runs on
+// several tasks, as TensorFlow has it. The part's effects are then all nodes that nobody reads: a
+// Send in a loop has an effect on other parts, though nothing outside of the loop waits for it.
+#define LEAT_COMPONENT_ATTR LEAT_SV("is_component_function")
+
 // The body of one function. The pointers live as long as |graph|. Argument i is the _Arg node whose
 // attribute "index" is i; an argument of the signature that stands for several tensors has several.
 typedef struct leat_body_graph_s {
@@ -21,7 +26,8 @@ typedef struct leat_body_graph_s {
   int argument_count;
   const leat_output_t* returns;  // [return_count]
   int return_count;
-  int32_t done;         // a node that must run for the body's effects; -1: it has none
+  const int32_t* targets;  // [target_count] nodes that must run for the body's effects
+  int target_count;
   int64_t call_count;   // function bodies in the graph, this one and those that it calls
   bool lacks_function;  // creation failed because a function is not defined
 } leat_body_graph_t;

@@ -25,6 +25,9 @@ typedef struct leat_function_call_s {
   // Counts what seeded random ops draw in this call and in those that it leads to; NULL: as for the
   // caller.
   struct leat_draw_counts_s* draw_counts;
+  // The number of a step in which other tasks take part, so that the function's Sends and Recvs
+  // meet theirs; whoever made the step ends it. 0: a step of the call's own.
+  int64_t step_id;
 } leat_function_call_t;
 
 // A node of a graph that a kernel describes, in order to write it. Everything is borrowed.

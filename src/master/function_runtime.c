@@ -129,9 +129,8 @@ static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function
 
 // Prunes the body to what its returns and side effects need; frees the body's graph in any case.
 static leat_status_t make_rewrite(const leat_body_graph_t* body, leat_rewrite_t* out_rewrite) {
-  LEAT_DCHECK(body->done < 0 || (size_t)body->done < body->graph->node_count);
   leat_status_t status = leat_prune(body->graph, NULL, 0, body->returns, body->return_count,
-                                    &body->done, body->done >= 0, out_rewrite);
+                                    body->targets, body->target_count, out_rewrite);
   leat_graph_free(body->graph);
   return status;
 }
@@ -364,6 +363,8 @@ static void run(leat_function_runtime_t* self, uint64_t handle, const leat_funct
       .feeds = call->arguments,
       .fetches = call->returns,
       .deadline_ns = caller->deadline_ns ? caller->deadline_ns : INT64_MAX,
+      .step_id = call->step_id,
+      .leaves_cleanup = call->step_id != 0,
       .container_step_id = caller->container_step_id,
       .function_depth = caller->function_depth + 1,
       .calls = calls,

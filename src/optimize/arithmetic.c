@@ -291,9 +291,9 @@ static leat_status_t try_node(leat_edit_t* a, int32_t index) {
     return leat_ok_status();
   }
   // Nodes that wait for this node wait for its replacement instead. If that is an output of a
-  // Switch they cannot, since a control edge does not say which output is meant; then only the
-  // readers are redirected.
-  return a->graph->nodes[same.node].op->flags & LEAT_OP_SWITCH
+  // Switch they cannot, since a control edge does not say which output is meant, nor if it is a
+  // value that a Recv brings, which may be dead; then only the readers are redirected.
+  return a->graph->nodes[same.node].op->flags & (LEAT_OP_SWITCH | LEAT_OP_RECV)
              ? leat_edit_redirect(a, (leat_output_t){index, 0}, same)
              : leat_edit_replace_by_output(a, index, same);
 }

@@ -246,6 +246,22 @@ static void pivots_stay(void** state) {
   assert_int_equal(left(f, B("Mul", pivot, one)), 3);
 }
 
+// What a Recv brings may be dead, which those who wait for the Recv would not hear.
+static void pivots_that_are_received_stay(void** state) {
+  pass_scene_t* f = *state;
+  const int32_t recv =
+      scene_node(&f->s, "_Recv", "", "", LEAT_NO_INPUTS,
+                 LEAT_ATTRS(LEAT_TYPE("tensor_type", LEAT_DTYPE_FLOAT),
+                            LEAT_STR("tensor_name", "v"),
+                            LEAT_STR("send_device", "a"),
+                            LEAT_INT("send_device_incarnation", 1),
+                            LEAT_STR("recv_device", "b")));
+  leat_output_t pivot = U("Identity", leat_node_output(recv, 0)), waits = scene_float(&f->s, 1);
+  scene_after(&f->s, waits.node, pivot.node);
+  assert_int_equal(left(f, waits), 3);
+  assert_int_equal(left(f, U("Neg", pivot)), 2);
+}
+
 static void neutral_operands(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_placeholder(&f->s, "x", LEAT_DTYPE_FLOAT);
@@ -340,6 +356,7 @@ int main(void) {
       TEST(chains_of_identities),
       TEST(control_edges_follow),
       TEST(pivots_stay),
+      TEST(pivots_that_are_received_stay),
       TEST(neutral_operands),
       TEST(pairs),
       TEST(transposes),

@@ -12,7 +12,8 @@
 //    the same node twice, or for a node whose value it reads.
 //
 // A node that reads a Switch is not touched by the first rule: the NoOp would wait for the Switch,
-// and a control edge cannot say which of its outputs is alive. The pass runs before placement, so
+// and a control edge cannot say which of its outputs is alive. Nor is one that reads a Recv, which
+// may bring a dead value. The pass runs before placement, so
 // that the control edges which it removes cost no messages between devices.
 #include <string.h>
 
@@ -36,7 +37,7 @@ typedef struct dependency_s {
 static bool is_only_waited_for(const leat_edit_t* edit, int32_t index) {
   const leat_node_t* node = leat_edit_node(edit, index);
   if (leat_edit_is_kept(edit, index) || !leat_node_is_pure(edit->graph, node) ||
-      leat_node_reads_switch(edit->graph, node)) {
+      leat_node_reads_switch_or_recv(edit->graph, node)) {
     return false;
   }
   LEAT_EDIT_FOR_EACH_USE(edit, index, use) {

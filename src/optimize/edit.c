@@ -373,10 +373,10 @@ bool leat_edit_find_only_reader(const leat_edit_t* edit, leat_output_t output,
   return count == 1;
 }
 
-// A node that forwards its input may have got that from a Switch.
+// A node that forwards its input may have got that from a Switch or a Recv.
 bool leat_edit_can_pass_waiters(const leat_edit_t* edit, int32_t node) {
   const leat_node_t* n = &edit->graph->nodes[node];
-  return !leat_node_forwards(n) && !leat_node_reads_switch(edit->graph, n);
+  return !leat_node_forwards(n) && !leat_node_reads_switch_or_recv(edit->graph, n);
 }
 
 bool leat_edit_may_vanish(const leat_edit_t* edit, int32_t node) {

@@ -287,9 +287,10 @@ static bool reads_reference(const leat_graph_t* graph, const leat_node_t* node) 
   return false;
 }
 
-bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node) {
+bool leat_node_reads_switch_or_recv(const leat_graph_t* graph, const leat_node_t* node) {
   for (int k = 0; k < node->input_count; ++k) {
-    if (graph->nodes[node->inputs[k].node].op->flags & LEAT_OP_SWITCH) return true;
+    const uint32_t flags = graph->nodes[node->inputs[k].node].op->flags;
+    if (flags & (LEAT_OP_SWITCH | LEAT_OP_RECV)) return true;
   }
   return false;
 }

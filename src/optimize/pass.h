@@ -174,10 +174,12 @@ bool leat_node_is_pure(const leat_graph_t* graph, const leat_node_t* node);
 static inline bool leat_node_forwards(const leat_node_t* node) {
   return node->op->flags & LEAT_OP_PASS_THROUGH && node->output_count == 1;
 }
-// Whether an input of the node is the output of a Switch, of which only one is alive. A node that
-// waits for this one cannot wait for its inputs instead, since a control edge does not say which
-// output of the Switch is meant.
-bool leat_node_reads_switch(const leat_graph_t* graph, const leat_node_t* node);
+// Whether an input of the node is the output of a Switch, of which only one is alive, or of a Recv,
+// which may bring a dead value (where a graph comes as a part of a larger one, as another master or
+// a client has cut it). A node that waits for this one cannot wait for its inputs instead, since a
+// control edge does not say which output of the Switch is meant, and one from a Recv is alive
+// whatever has come.
+bool leat_node_reads_switch_or_recv(const leat_graph_t* graph, const leat_node_t* node);
 
 // Whether a node computes a value from others. Without one there is nothing to fold or fuse.
 // (leat_pass_t.has_work)

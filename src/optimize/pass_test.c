@@ -324,6 +324,22 @@ static void a_constant_that_waits_is_waited_for(void** state) {
   }
 }
 
+// Whoever waits for a Recv is not told that it brought a dead value; whoever waits for what reads
+// it is.
+static void what_reads_a_recv_is_waited_for(void** state) {
+  pass_scene_t* f = *state;
+  const int32_t recv =
+      scene_node(&f->s, "_Recv", "", "", LEAT_NO_INPUTS,
+                 LEAT_ATTRS(LEAT_TYPE("tensor_type", LEAT_DTYPE_FLOAT),
+                            LEAT_STR("tensor_name", "v"),
+                            LEAT_STR("send_device", "a"),
+                            LEAT_INT("send_device_incarnation", 1),
+                            LEAT_STR("recv_device", "b")));
+  const int32_t pivot = scene_unary(&f->s, "Identity", -1, leat_node_output(recv, 0)).node;
+  const leat_node_t* last = clean(f, after(f, pivot), 3);
+  assert_true(f->rewrite.graph->nodes[last->inputs[0].node].op->flags & LEAT_OP_PASS_THROUGH);
+}
+
 static void work_that_is_only_waited_for_goes(void** state) {
   pass_scene_t* f = *state;
   leat_output_t x = scene_pass(&f->s, 1, -1, scene_float(&f->s, 1)), y = x;
@@ -450,6 +466,7 @@ int main(void) {
       TEST(many_nodes),
       TEST(edges_that_say_nothing_go),
       TEST(a_constant_that_waits_is_waited_for),
+      TEST(what_reads_a_recv_is_waited_for),
       TEST(work_that_is_only_waited_for_goes),
       TEST(a_wrong_pass_is_named),
       TEST(the_list_of_passes_is_in_order),

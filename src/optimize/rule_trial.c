@@ -246,7 +246,8 @@ static leat_status_t add(leat_rewrite_match_t* match, const char* op, leat_node_
 static bool may_bypass(const leat_rewrite_match_t* match, int32_t node) {
   const leat_trial_t* a = match->optimizer;
   const leat_node_t* n = leat_edit_node(a->edit, node);
-  return leat_node_is_pure(a->edit->graph, n) && !leat_node_reads_switch(a->edit->graph, n) &&
+  return leat_node_is_pure(a->edit->graph, n) &&
+         !leat_node_reads_switch_or_recv(a->edit->graph, n) &&
          leat_edit_comes_with(a->edit, node, match->root);
 }
 

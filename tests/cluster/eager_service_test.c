@@ -1,10 +1,14 @@
 // tensorflow.eager.EagerService as a client speaks it that knows no manners: messages by hand, good
 // and bad ones, to the ps of the scene. Each bad one must have a status that names what is wrong,
 // and must leave the context as it was.
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/cluster_scene.h"
 #include "cluster/eager_context.h"
+#include "cluster/http2_client.h"
+#include "formats/wire/decode.h"
+#include "formats/wire/encode.h"
 #include "formats/wire/tensor_content.h"
 
 #define SERVICE "/tensorflow.eager.EagerService/"
@@ -87,10 +91,6 @@ static void test_contexts(void** state) {
                  &leat_pb_close_context_request_descriptor, &close, LEAT_OK, "");
     assert_int_equal(leat_eager_contexts_count(cluster_task(cluster, CLUSTER_PS)), 0);
   }
-  cluster_call(cluster, CLUSTER_PS, SERVICE "RunComponentFunction", NULL, NULL,
-               LEAT_UNIMPLEMENTED, "RunComponentFunction is not served here");
-  cluster_call(cluster, CLUSTER_PS, SERVICE "StreamingEnqueue", NULL, NULL, LEAT_UNIMPLEMENTED,
-               "TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE");
 }
 
 static void test_ops(void** state) {
@@ -123,7 +123,7 @@ static void test_ops(void** state) {
       {.item_case = LEAT_EAGER_DECREF, .handle_to_decref = &handle},
       {.item_case = LEAT_EAGER_DECREF, .handle_to_decref = &handle},
   };
-  enqueue(cluster, &items[0], 1, LEAT_UNIMPLEMENTED, "it is a part of a function");
+  enqueue(cluster, &items[0], 1, LEAT_INVALID_ARGUMENT, "func_step_id is 0");
   enqueue(cluster, &items[1], 1, LEAT_UNIMPLEMENTED, "an item is of kind 0");
   run(cluster, 2, "Neg", "", of_handle(&handle), LEAT_OK, "");  // none of that did any harm
   enqueue(cluster, &items[2], 2, LEAT_INVALID_ARGUMENT, "Op ID: 1");
@@ -161,12 +161,101 @@ static void test_answer(void** state) {
   assert_int_equal(cluster_task(cluster, CLUSTER_PS)->eager_contexts->outputs.count, 0);
 }
 
+static leat_string_view_t encode(const leat_pb_enqueue_request_t* request,
+                                 leat_string_builder_t* bytes) {
+  leat_string_builder_initialize(leat_allocator_system(), bytes);
+  LEAT_EXPECT_OK(leat_message_encode(&leat_pb_enqueue_request_descriptor, request, bytes));
+  return leat_string_builder_view(bytes);
+}
+
+// Sends a queue by the stream, and expects an answer of one item.
+static void stream_item(http2_client_t* client, leat_pb_queue_item_t item) {
+  const leat_pb_enqueue_request_t request = {.context_id = CONTEXT, .queue = {&item, 1}};
+  leat_string_builder_t bytes;
+  leat_pb_enqueue_response_t response;
+  leat_arena_t arena;
+  size_t size;
+  const leat_string_view_t view = encode(&request, &bytes);
+  http2_send(client, view.data, view.size);
+  char* answer = http2_receive(client, &size);
+  assert_non_null(answer);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  LEAT_EXPECT_OK(leat_message_decode(&leat_pb_enqueue_response_descriptor,
+                                     leat_string_view_make(answer, size), &arena, NULL, &response));
+  assert_int_equal(response.queue_response.count, 1);
+  leat_arena_deinitialize(&arena);
+  leat_string_builder_deinitialize(&bytes);
+  free(answer);
+}
+
+// Sends a queue by the stream, which ends with it.
+static void stream_last(http2_client_t* client, const leat_pb_enqueue_request_t* request,
+                        leat_status_code_t code, const char* text) {
+  leat_string_builder_t bytes;
+  size_t size;
+  const leat_string_view_t view = encode(request, &bytes);
+  http2_send(client, view.data, view.size);
+  assert_null(http2_receive(client, &size));
+  assert_int_equal(client->code, code);
+  assert_non_null(strstr(client->message, text));
+  leat_string_builder_deinitialize(&bytes);
+  http2_close(client);
+}
+
+// How many ops have outputs in the context.
+static uint64_t count_outputs(leat_eager_context_t* context) {
+  leat_mutex_lock(&context->mutex);
+  const uint64_t count = context->outputs.count;
+  leat_mutex_unlock(&context->mutex);
+  return count;
+}
+
+// The same by a stream. Letting go of what is not there ends none: the client may not know yet that
+// the op failed. All else that fails does.
+static void test_streams(void** state) {
+  cluster_scene_t* cluster = *state;
+  const int port = atoi(strrchr(cluster->addresses[CLUSTER_PS], ':') + 1);
+  http2_client_t client;
+  const float x = 3;
+  leat_pb_tensor_proto_t proto = scalar(&x);
+  leat_pb_operation_input_t input = of_tensor(&proto);
+  leat_pb_attr_value_t type = {.value_case = 6, .type = LEAT_DTYPE_FLOAT};
+  leat_pb_operation_attrs_entry_t attr = {.key = LEAT_SV("T"), .value = &type};
+  leat_pb_operation_t operation = {.name = LEAT_SV("Neg"), .attrs = {&attr, 1},
+                                   .op_inputs = {&input, 1}};
+  leat_pb_remote_tensor_handle_t handle = {.op_id = 1};
+  const leat_pb_queue_item_t op = {.item_case = LEAT_EAGER_OPERATION, .operation = &operation};
+  const leat_pb_queue_item_t drop = {.item_case = LEAT_EAGER_DECREF, .handle_to_decref = &handle};
+  leat_pb_queue_item_t last = {0};
+  leat_pb_enqueue_request_t request = {.context_id = CONTEXT, .queue = {&last, 1}};
+  http2_open(&client, port, SERVICE "StreamingEnqueue", 1 << 20);
+  stream_last(&client, &request, LEAT_ABORTED, "Unable to find a context_id");
+  create(cluster, CONTEXT, 0, LEAT_OK, "");
+  http2_open(&client, port, SERVICE "StreamingEnqueue", 1 << 20);
+  leat_eager_context_t* context = cluster_task(cluster, CLUSTER_PS)->eager_contexts;
+  for (int i = 1; i <= 3; ++i) {
+    operation.id = handle.op_id = i;
+    stream_item(&client, op);
+    assert_int_equal(count_outputs(context), 1);
+    for (int j = 0; j < 2; ++j) {
+      stream_item(&client, drop);
+      assert_int_equal(count_outputs(context), 0);
+    }
+  }
+  stream_last(&client, &request, LEAT_UNIMPLEMENTED, "an item is of kind 0");
+  http2_open(&client, port, SERVICE "StreamingEnqueue", 1 << 20);
+  operation.name = LEAT_SV("NoSuchOp");
+  last = op;
+  stream_last(&client, &request, LEAT_NOT_FOUND, "'NoSuchOp'");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_contexts, cluster_scene_set_up,
                                       cluster_scene_tear_down),
       cmocka_unit_test_setup_teardown(test_ops, cluster_scene_set_up, cluster_scene_tear_down),
       cmocka_unit_test_setup_teardown(test_answer, cluster_scene_set_up, cluster_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_streams, cluster_scene_set_up, cluster_scene_tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 // The server and the channel of rpc_scene.h, and the methods that its handler knows: Echo,
 // Describe, Fail, Lend, Gather (which waits until a number of calls have come) and Hold (whose
-// answer the test gives). The handler checks what it can on the server's side and counts the rest,
-// because an assertion on a thread of the engine could not end the test. rpc_scene_share() takes
-// and gives back a mutex on both sides of each call: gRPC orders the two sides by means that
-// ThreadSanitizer does not see. Ends of calls note how often they were called, so that a second
-// call shows.
+// answer the test gives). Stream is a stream whose messages say what is to come of them. The
+// handler checks what it can on the server's side and counts the rest, because an assertion on a
+// thread of the engine could not end the test. rpc_scene_share() takes and gives back a mutex on
+// both sides of each call: gRPC orders the two sides by means that ThreadSanitizer does not see.
+// Ends of calls note how often they were called, so that a second call shows.
 #include "cluster/rpc_scene.h"
 
 #include <arpa/inet.h>
@@ -87,11 +87,37 @@ static void hold(rpc_scene_t* scene, leat_rpc_request_t* request) {
   if (!holds) answer_text(request, "too late");
 }
 
+static void fail_request(rpc_scene_t* scene, leat_rpc_request_t* request) {
+  leat_status_t status =
+      leat_make_status((leat_status_code_t)scene->fails_with, "%s", scene->fails_saying);
+  const leat_string_view_t details = scene->fails_with_details;
+  rpc_scene_share(scene);
+  leat_rpc_answer(request, status, details, kNoBytes);
+}
+
+// Whether the method is a stream.
+static bool streams(leat_string_view_t method) {
+  return leat_string_view_equals(method, "/test/Stream");
+}
+
+static void serve_message(rpc_scene_t* scene, leat_rpc_request_t* request) {
+  atomic_fetch_add(&scene->streamed, 1);
+  if (pieces_equal(request->bytes, "fail", 4)) {
+    fail_request(scene, request);
+  } else if (pieces_equal(request->bytes, "hold", 4)) {
+    hold(scene, request);
+  } else {
+    leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), request->bytes);
+  }
+}
+
 void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
   rpc_scene_t* scene = data;
   const leat_string_view_t method = request->method;
   rpc_scene_share(scene);
-  if (leat_string_view_equals(method, "/test/Echo")) {
+  if (streams(method)) {
+    serve_message(scene, request);
+  } else if (leat_string_view_equals(method, "/test/Echo")) {
     leat_rpc_answer(request, leat_ok_status(), LEAT_SV(""), request->bytes);
   } else if (leat_string_view_equals(method, "/test/Describe")) {
     describe(request);
@@ -107,11 +133,7 @@ void rpc_scene_serve(void* data, leat_rpc_request_t* request) {
     leat_rpc_answer(request, leat_make_status(LEAT_ABORTED, "no"), LEAT_SV(""),
                     (leat_rpc_bytes_t){&scene->lent, 1});
   } else if (leat_string_view_equals(method, "/test/Fail")) {
-    leat_status_t status =
-        leat_make_status((leat_status_code_t)scene->fails_with, "%s", scene->fails_saying);
-    const leat_string_view_t details = scene->fails_with_details;
-    rpc_scene_share(scene);
-    leat_rpc_answer(request, status, details, kNoBytes);
+    fail_request(scene, request);
   } else {
     leat_rpc_answer(request, leat_make_status(LEAT_UNIMPLEMENTED, "no such method"), LEAT_SV(""),
                     kNoBytes);
@@ -251,7 +273,8 @@ void rpc_scene_open(rpc_scene_t* scene, const rpc_scene_options_t* options) {
                                             .security = options->server_security,
                                             .max_message_bytes = options->max_message_bytes,
                                             .handler = rpc_scene_serve,
-                                            .data = scene};
+                                            .data = scene,
+                                            .streams = streams};
   LEAT_EXPECT_OK(leat_rpc_server_start(&server, &scene->port, &scene->server));
   snprintf(address, sizeof address, "127.0.0.1:%d", scene->port);
   LEAT_EXPECT_OK(leat_rpc_channel_create(leat_string_view_from(address), &options->client_security,

@@ -41,6 +41,7 @@ typedef struct rpc_scene_s {
   int fails_with;         // /test/Fail
   const char* fails_saying;
   leat_string_view_t fails_with_details;
+  atomic_int streamed;  // messages of /test/Stream, which "fail", are on "hold", or come back
 } rpc_scene_t;
 
 // How a call ended.

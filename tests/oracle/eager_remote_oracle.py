@@ -2,8 +2,8 @@
 
 In the first part Leat's context is the task "client" of a cluster whose two workers are servers of
 TensorFlow, of Leat, or one of each. In the second one TensorFlow's client drives servers of Leat
-and of TensorFlow, without streams, which Leat's servers do not have; it does the same work with
-servers of its own, and the answers must be equal.
+and of TensorFlow, by streams and by single calls; it does the same work with servers of its own,
+and the answers must be equal. eager_stream_oracle.py has more of the streams.
 """
 import ctypes
 import json
@@ -221,7 +221,7 @@ def tensorflow_client(workers):
   def mistake():
     with tf.device('/job:worker/task:1'):
       try:
-        tf.reshape(tf.constant([1.0, 2.0]), tf.constant([3]))
+        tf.reshape(tf.constant([1.0, 2.0]), tf.constant([3])).numpy()
       except tf.errors.OpError as e:
         return e.error_code
 
@@ -229,8 +229,10 @@ def tensorflow_client(workers):
     print(json.dumps([work.__name__, work()]), flush=True)
 
 
-def answers(cluster):
-  environment = dict(os.environ, TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE='false')
+def answers(cluster, streams):
+  environment = {k: v for k, v in os.environ.items() if 'STREAMING_ENQUEUE' not in k}
+  if not streams:
+    environment['TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE'] = 'false'
   run = subprocess.run([sys.executable, __file__, *cluster.jobs['worker']], env=environment,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=400)
   found = dict(json.loads(line) for line in run.stdout.decode().splitlines())
@@ -239,13 +241,10 @@ def answers(cluster):
   return found
 
 
-def other_client(cluster, expected):
-  try:
-    found = answers(cluster)
-    return '; '.join('%s: %s, must be %s' % (k, found.get(k), expected[k])
-                     for k in expected if found.get(k) != expected[k])
-  finally:
-    cluster.stop()
+def other_client(cluster, streams, expected):
+  found = answers(cluster, streams)
+  return '; '.join('%s: %s, must be %s' % (k, found.get(k), expected[k])
+                   for k in expected if found.get(k) != expected[k])
 
 
 def main():
@@ -259,11 +258,14 @@ def main():
   for players, cluster in clusters.items():
     cluster.start('LT')
     report('eager_remote_client_%s' % players, leat_client, cluster)
-  expected = answers(servers['TT'])
+  expected = answers(servers['TT'], True)
   servers['TT'].stop()
   for players in ('TL', 'LL'):
     servers[players].start('LT')
-    report('eager_remote_servers_%s' % players, other_client, servers[players], expected)
+    for streams in (True, False):
+      report('eager_remote_servers_%s_%s' % (players, 'streams' if streams else 'calls'),
+             other_client, servers[players], streams, expected)
+    servers[players].stop()
 
 
 if __name__ == '__main__':

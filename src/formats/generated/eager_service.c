@@ -333,6 +333,23 @@ const leat_message_descriptor_t leat_pb_run_component_function_request_descripto
         run_component_function_request_fields, run_component_function_request_tags, false,
 };
 
+static const leat_message_field_t run_component_function_response_fields[] = {
+    {"shape", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0,
+        offsetof(leat_pb_run_component_function_response_t, shape), -1,
+        &leat_pb_tensor_shape_proto_descriptor, NULL},
+    {"tensor", 2, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 1,
+        offsetof(leat_pb_run_component_function_response_t, tensor), -1,
+        &leat_pb_tensor_proto_descriptor, NULL},
+};
+static const uint8_t run_component_function_response_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_run_component_function_response_descriptor = {
+    "tensorflow.eager.RunComponentFunctionResponse",
+        sizeof(leat_pb_run_component_function_response_t), 2, 2,
+        run_component_function_response_fields, run_component_function_response_tags, false,
+};
+
 static const leat_message_field_t keep_alive_request_fields[] = {
     {"context_id", 1, LEAT_FIELD_FIXED64, LEAT_FIELD_SINGULAR, 1, -1,
         offsetof(leat_pb_keep_alive_request_t, context_id), -1, NULL, NULL},

@@ -31,6 +31,7 @@ typedef struct leat_pb_enqueue_request_s leat_pb_enqueue_request_t;
 typedef struct leat_pb_enqueue_response_s leat_pb_enqueue_response_t;
 typedef struct leat_pb_wait_queue_done_request_s leat_pb_wait_queue_done_request_t;
 typedef struct leat_pb_run_component_function_request_s leat_pb_run_component_function_request_t;
+typedef struct leat_pb_run_component_function_response_s leat_pb_run_component_function_response_t;
 typedef struct leat_pb_keep_alive_request_s leat_pb_keep_alive_request_t;
 typedef struct leat_pb_keep_alive_response_s leat_pb_keep_alive_response_t;
 typedef struct leat_pb_close_context_request_s leat_pb_close_context_request_t;
@@ -187,6 +188,12 @@ struct leat_pb_run_component_function_request_s {
   leat_pb_int32_list_t output_num;
 };
 extern const leat_message_descriptor_t leat_pb_run_component_function_request_descriptor;
+
+struct leat_pb_run_component_function_response_s {
+  leat_pb_tensor_shape_proto_list_t shape;
+  leat_pb_tensor_proto_list_t tensor;
+};
+extern const leat_message_descriptor_t leat_pb_run_component_function_response_descriptor;
 
 struct leat_pb_keep_alive_request_s {
   uint64_t context_id;

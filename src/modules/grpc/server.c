@@ -9,6 +9,13 @@
 // C core has told how the call closed (|owners|). Stopping a server waits until the last one is
 // gone, so that nothing of the handler's |data| is used afterwards.
 //
+// A stream is one request that is served again and again: one message of the client is in memory at
+// a time. An answer is sent and the next message asked for in one batch, which is complete when
+// both are done, so that a client who takes no answers is not read either.
+//
+//   received ─▶ the handler runs ─▶ leat_rpc_answer(OK) ─▶ received: the next message, and so on
+//                                   leat_rpc_answer(failure), or no message left ─▶ answered
+//
 // The state of cancellation is guarded by the server's mutex, of which all requests and the answer
 // share one: it is held for some instructions, and never while |fn| runs. An answer sets
 // |is_answered| under it, so |fn| is not called from then on, and waits on |changed| while |fn|
@@ -28,6 +35,7 @@ struct leat_rpc_server_s {
   rpc_engine_t* engine;
   leat_rpc_handler_fn_t handler;
   void* data;
+  bool (*streams)(leat_string_view_t method);
   rpc_event_t shut_down;
   leat_mutex_t mutex;
   leat_condition_t changed;
@@ -42,6 +50,8 @@ typedef struct rpc_request_s {
   leat_rpc_server_t* server;
   leat_reference_count_t owners;
   rpc_event_t arrived, received, closed, answered;
+  bool is_stream;
+  bool has_initial;  // the initial metadata, which go with the first answer, are sent
   // What the C core writes.
   grpc_call* call;
   grpc_call_details details;
@@ -176,15 +186,25 @@ static void serve_answered(rpc_event_t* event, bool success) {
   release_request(RPC_EVENT_OWNER(event, rpc_request_t, answered));
 }
 
-// After the batch has started, the request may be gone at any moment.
-static void start_answer(rpc_request_t* request, int code, leat_string_view_t message,
-                         leat_string_view_t details, grpc_byte_buffer* bytes) {
-  grpc_op operations[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
-  size_t count = 1;
+// Begins the operations of an answer, with |bytes| unless that is NULL. How many there are.
+static size_t begin_answer(rpc_request_t* request, grpc_byte_buffer* bytes, grpc_op* operations) {
+  size_t count = 0;
+  if (!request->has_initial) {
+    operations[count++] = (grpc_op){.op = GRPC_OP_SEND_INITIAL_METADATA};
+  }
+  request->has_initial = true;
   if (bytes) {
     operations[count++] =
         (grpc_op){.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = bytes};
   }
+  return count;
+}
+
+// Ends the call. After the batch has started, the request may be gone at any moment.
+static void start_answer(rpc_request_t* request, int code, leat_string_view_t message,
+                         leat_string_view_t details, grpc_byte_buffer* bytes) {
+  grpc_op operations[3];
+  size_t count = begin_answer(request, bytes, operations);
   grpc_slice text = rpc_slice_from(message);
   request->trailer = (grpc_metadata){.key = grpc_slice_from_static_string(RPC_DETAILS_KEY),
                                      .value = rpc_slice_from(details)};
@@ -202,6 +222,22 @@ static void start_answer(rpc_request_t* request, int code, leat_string_view_t me
   if (error != GRPC_CALL_OK) release_request(request);
 }
 
+static void serve_continuation(rpc_event_t* event, bool success);
+
+// Answers a message of a stream with |bytes| and asks for the next one, for which the memory of the
+// last one is used. After the batch has started, the request is that of the next message.
+static void start_continuation(rpc_request_t* request, grpc_byte_buffer* bytes) {
+  grpc_op operations[3];
+  rpc_received_close(&request->message);
+  size_t count = begin_answer(request, bytes, operations);
+  operations[count++] = (grpc_op){.op = GRPC_OP_RECV_MESSAGE,
+                                  .data.recv_message.recv_message = &request->message.buffer};
+  void* tag = rpc_event_send(request->server->engine, &request->received, serve_continuation);
+  const grpc_call_error error = grpc_call_start_batch(request->call, operations, count, tag, NULL);
+  // The batch is of the right form, so this does not happen.
+  if (error != GRPC_CALL_OK) serve_continuation(&request->received, false);
+}
+
 void rpc_answer(leat_rpc_request_t* base, int code, leat_string_view_t message,
                 leat_string_view_t details, leat_rpc_bytes_t bytes) {
   rpc_request_t* request = (rpc_request_t*)base;
@@ -217,16 +253,22 @@ void rpc_answer(leat_rpc_request_t* base, int code, leat_string_view_t message,
     code = LEAT_RESOURCE_EXHAUSTED;
     message = LEAT_SV("Sending the answer failed: there is no memory, or it is over 2 GiB");
   }
-  start_answer(request, code, message, code == LEAT_OK ? LEAT_SV("") : details, buffer);
+  if (request->is_stream && code == LEAT_OK) {
+    start_continuation(request, buffer);
+  } else {
+    start_answer(request, code, message, code == LEAT_OK ? LEAT_SV("") : details, buffer);
+  }
   if (buffer) grpc_byte_buffer_destroy(buffer);
 }
 
 // ---- Arrivals -----------------------------------------------------------------------------------
 
-static void serve_message(rpc_event_t* event, bool success) {
-  rpc_request_t* request = RPC_EVENT_OWNER(event, rpc_request_t, received);
+// Serves |request->message|; of a stream there is none when the client has no more, or is gone.
+static void serve_request(rpc_request_t* request) {
   leat_rpc_server_t* server = request->server;
-  if (!request->message.buffer) {
+  if (!request->message.buffer && request->is_stream) {
+    start_answer(request, LEAT_OK, LEAT_SV(""), LEAT_SV(""), NULL);
+  } else if (!request->message.buffer) {
     // The caller is gone, or its message was too large, of which the C core has told it already.
     rpc_answer(&request->base, LEAT_INTERNAL, LEAT_SV("The request came without a message"),
                LEAT_SV(""), (leat_rpc_bytes_t){NULL, 0});
@@ -235,7 +277,7 @@ static void serve_message(rpc_event_t* event, bool success) {
                LEAT_SV("The request failed: the server has no memory for it"), LEAT_SV(""),
                (leat_rpc_bytes_t){NULL, 0});
   } else {
-    request->peer = grpc_call_get_peer(request->call);
+    if (!request->peer) request->peer = grpc_call_get_peer(request->call);
     request->base.peer = leat_string_view_from(request->peer);
     request->base.method = rpc_slice_view(&request->details.method);
     request->base.deadline_ns = rpc_deadline_from_core(request->details.deadline);
@@ -244,6 +286,22 @@ static void serve_message(rpc_event_t* event, bool success) {
     rpc_engine_leave_caller(server->engine);
   }
   release_request(request);
+}
+
+static void serve_message(rpc_event_t* event, bool success) {
+  serve_request(RPC_EVENT_OWNER(event, rpc_request_t, received));
+}
+
+// The handler of the last message may not have returned yet, and keeps its share in the request.
+static void serve_continuation(rpc_event_t* event, bool success) {
+  rpc_request_t* request = RPC_EVENT_OWNER(event, rpc_request_t, received);
+  if (!success) rpc_received_close(&request->message);
+  leat_reference_count_retain(&request->owners);
+  leat_mutex_lock(&request->server->mutex);
+  request->on_cancel = NULL;
+  request->is_answered = !request->message.buffer;
+  leat_mutex_unlock(&request->server->mutex);
+  serve_request(request);
 }
 
 static void serve_arrival(rpc_event_t* event, bool success) {
@@ -255,6 +313,8 @@ static void serve_arrival(rpc_event_t* event, bool success) {
   }
   add_waiting_request(server);
   atomic_init(&request->owners, 3);  // the handler, the answer and the close
+  request->is_stream =
+      server->streams && server->streams(rpc_slice_view(&request->details.method));
   const grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
                          .data.recv_close_on_server.cancelled = &request->was_cancelled};
   const grpc_op receive = {.op = GRPC_OP_RECV_MESSAGE,
@@ -354,6 +414,7 @@ int rpc_server_start(const leat_rpc_server_settings_t* settings, int* out_port,
   server->engine = engine;
   server->handler = settings->handler;
   server->data = settings->data;
+  server->streams = settings->streams;
   rpc_host->mutex_initialize(&server->mutex);
   rpc_host->condition_initialize(&server->changed);
   server->server = open_server(settings, &settings->credentials, out_port);
