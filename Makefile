@@ -19,7 +19,7 @@
 #   make test-faults   a cluster on bad networks, with processes that are killed; needs root
 #   make test-schedulers   clusters that Slurm and Open MPI start; needs root
 #   make test-kubernetes   a cluster on a real Kubernetes in this machine; needs root, Go and the network
-#   make test-board    the board's pages in a headless browser
+#   make test-board    the board's pages in a headless browser, and recordings in Perfetto's viewer
 # JOBS limits parallel work; TESTS selects tests by a regular expression, PYTHON_TESTS those of the
 # Python package by a pattern of file names.
 BUILD ?= build
@@ -138,7 +138,9 @@ test-corpus: setup all
 	@JOBS=$(JOBS) dev/test-corpus $(BUILD) $(CORPUS_ARGS)
 
 test-board: setup all
+	@$(NINJA) -C $(BUILD) figure1
 	@python3 tests/board/page_test.py $(BUILD)
+	@python3 tests/board/perfetto_test.py $(BUILD)
 
 # FAULTS_ARGS=--short is what CI has time for; tests/faults/faults.py has the others.
 test-faults: setup all

@@ -191,8 +191,10 @@ leat_status_t leat_cluster_recorder_start(const leat_cluster_recorder_options_t*
 static leat_status_t stop_task(leat_cluster_recorder_t* recorder, int index) {
   recorded_t* task = &recorder->tasks[index];
   leat_string_view_t name;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&recorder->arena, &name, "%.*s (process %" PRId64 ")",
-                                        LEAT_SV_ARG(task->task->name), task->process));
+  // Perfetto's viewer shows of a name what stands behind its last slash.
+  LEAT_RETURN_IF_ERROR(leat_arena_print(&recorder->arena, &name, "%.*s:%d (process %" PRId64 ")",
+                                        LEAT_SV_ARG(task->task->job), task->task->index,
+                                        task->process));
   const leat_pb_stop_recording_request_t request = {
       .number = FIRST_NUMBER + (uint32_t)index,
       .name = name,

@@ -310,7 +310,18 @@ static leat_status_t put_graphs(writer_t* w) {
   return leat_ok_status();
 }
 
-static leat_status_t put_clock(writer_t* w) {
+// Comes before all packets with times.
+static leat_status_t put_snapshot(writer_t* w) {
+  leat_pb_clock_snapshot_clock_t clock = {.clock_id = MONOTONIC_CLOCK,
+                                          .timestamp =
+                                              (uint64_t)written_ns(w, w->rows->recording->begin)};
+  leat_pb_clock_snapshot_t snapshot = {.clocks = {&clock, 1},
+                                       .primary_trace_clock = MONOTONIC_CLOCK};
+  leat_pb_trace_packet_t packet = {.clock_snapshot = &snapshot};
+  return put_packet(w, &packet);
+}
+
+static leat_status_t put_relation(writer_t* w) {
   const leat_clock_relation_t* clock = &w->section->clock;
   leat_pb_clock_relation_t relation = {.process = (uint64_t)w->process,
                                        .at = clock->at_ns,
@@ -331,8 +342,9 @@ static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   leat_pb_trace_packet_t packet = {.track_descriptor = &track};
   if (w->section) process.process_name = w->section->name;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count + 1, &open));
+  LEAT_RETURN_IF_ERROR(put_snapshot(w));
   LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
-  if (w->section) LEAT_RETURN_IF_ERROR(put_clock(w));
+  if (w->section) LEAT_RETURN_IF_ERROR(put_relation(w));
   LEAT_RETURN_IF_ERROR(put_graphs(w));
   size_t first = 0;
   for (uint32_t row = 0; row < rows->row_count; ++row) {

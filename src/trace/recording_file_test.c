@@ -93,8 +93,16 @@ static void perfetto_nests_on_each_row(void** state) {
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   LEAT_EXPECT_OK(leat_message_decode(&leat_pb_trace_descriptor, leat_string_view_make(data, size),
                                      &arena, &limits, &trace));
-  for (size_t i = 0; i < trace.packet.count; ++i) {
+  // Which clock the times are of stands before them, or Perfetto's viewer shows none of the events.
+  const leat_pb_clock_snapshot_t* snapshot = trace.packet.items[0].clock_snapshot;
+  assert_non_null(snapshot);
+  assert_int_equal(snapshot->clocks.count, 1);
+  assert_int_equal(snapshot->clocks.items[0].clock_id, 3);
+  assert_int_equal(snapshot->clocks.items[0].timestamp, 1000);
+  assert_int_equal(snapshot->primary_trace_clock, 3);
+  for (size_t i = 1; i < trace.packet.count; ++i) {
     const leat_pb_trace_packet_t* packet = &trace.packet.items[i];
+    assert_int_equal(packet->timestamp_clock_id, 3);
     if (packet->track_descriptor) {
       assert_true(row_count < MAX_ROWS);
       rows[row_count++].track = packet->track_descriptor;

@@ -135,9 +135,9 @@ static const leat_message_field_t track_event_fields[] = {
         categories), -1, NULL, NULL},
     {"name", 23, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_track_event_t,
         name), -1, NULL, NULL},
-    {"flow_ids", 47, LEAT_FIELD_FIXED64, LEAT_FIELD_PACKED, 1, 2, offsetof(leat_pb_track_event_t,
+    {"flow_ids", 47, LEAT_FIELD_FIXED64, LEAT_FIELD_REPEATED, 1, 2, offsetof(leat_pb_track_event_t,
         flow_ids), -1, NULL, NULL},
-    {"terminating_flow_ids", 48, LEAT_FIELD_FIXED64, LEAT_FIELD_PACKED, 1, 3,
+    {"terminating_flow_ids", 48, LEAT_FIELD_FIXED64, LEAT_FIELD_REPEATED, 1, 3,
         offsetof(leat_pb_track_event_t, terminating_flow_ids), -1, NULL, NULL},
     {"graph_node", 9900, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
         offsetof(leat_pb_track_event_t, graph_node), -1, &leat_pb_graph_node_descriptor, NULL},
@@ -155,7 +155,38 @@ const leat_message_descriptor_t leat_pb_track_event_descriptor = {
         track_event_tags, false,
 };
 
+static const leat_message_field_t clock_snapshot_clock_fields[] = {
+    {"clock_id", 1, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_snapshot_clock_t, clock_id), -1, NULL, NULL},
+    {"timestamp", 2, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_snapshot_clock_t, timestamp), -1, NULL, NULL},
+};
+static const uint8_t clock_snapshot_clock_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_clock_snapshot_clock_descriptor = {
+    "perfetto.protos.ClockSnapshot.Clock", sizeof(leat_pb_clock_snapshot_clock_t), 2, 0,
+        clock_snapshot_clock_fields, clock_snapshot_clock_tags, false,
+};
+
+static const leat_message_field_t clock_snapshot_fields[] = {
+    {"clocks", 1, LEAT_FIELD_MESSAGE, LEAT_FIELD_REPEATED, 2, 0, offsetof(leat_pb_clock_snapshot_t,
+        clocks), -1, &leat_pb_clock_snapshot_clock_descriptor, NULL},
+    {"primary_trace_clock", 2, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
+        offsetof(leat_pb_clock_snapshot_t, primary_trace_clock), -1, NULL, NULL},
+};
+static const uint8_t clock_snapshot_tags[LEAT_MESSAGE_SHORT_TAGS] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2,
+};
+const leat_message_descriptor_t leat_pb_clock_snapshot_descriptor = {
+    "perfetto.protos.ClockSnapshot", sizeof(leat_pb_clock_snapshot_t), 2, 1, clock_snapshot_fields,
+        clock_snapshot_tags, false,
+};
+
 static const leat_message_field_t trace_packet_fields[] = {
+    {"clock_snapshot", 6, LEAT_FIELD_MESSAGE, LEAT_FIELD_SINGULAR, 2, -1,
+        offsetof(leat_pb_trace_packet_t, clock_snapshot), -1, &leat_pb_clock_snapshot_descriptor,
+        NULL},
     {"timestamp", 8, LEAT_FIELD_UINT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_trace_packet_t,
         timestamp), -1, NULL, NULL},
     {"trusted_packet_sequence_id", 10, LEAT_FIELD_UINT32, LEAT_FIELD_SINGULAR, 0, -1,
@@ -170,11 +201,11 @@ static const leat_message_field_t trace_packet_fields[] = {
 };
 static const uint8_t trace_packet_tags[LEAT_MESSAGE_SHORT_TAGS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4,
 };
 const leat_message_descriptor_t leat_pb_trace_packet_descriptor = {
-    "perfetto.protos.TracePacket", sizeof(leat_pb_trace_packet_t), 5, 0, trace_packet_fields,
+    "perfetto.protos.TracePacket", sizeof(leat_pb_trace_packet_t), 6, 0, trace_packet_fields,
         trace_packet_tags, false,
 };
 

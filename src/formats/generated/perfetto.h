@@ -21,6 +21,8 @@ typedef struct leat_pb_debug_annotation_s leat_pb_debug_annotation_t;
 typedef struct leat_pb_graph_node_s leat_pb_graph_node_t;
 typedef struct leat_pb_clock_relation_s leat_pb_clock_relation_t;
 typedef struct leat_pb_track_event_s leat_pb_track_event_t;
+typedef struct leat_pb_clock_snapshot_clock_s leat_pb_clock_snapshot_clock_t;
+typedef struct leat_pb_clock_snapshot_s leat_pb_clock_snapshot_t;
 typedef struct leat_pb_trace_packet_s leat_pb_trace_packet_t;
 typedef struct leat_pb_trace_s leat_pb_trace_t;
 
@@ -28,6 +30,10 @@ typedef struct leat_pb_debug_annotation_list_s {
   leat_pb_debug_annotation_t* items;
   size_t count;
 } leat_pb_debug_annotation_list_t;
+typedef struct leat_pb_clock_snapshot_clock_list_s {
+  leat_pb_clock_snapshot_clock_t* items;
+  size_t count;
+} leat_pb_clock_snapshot_clock_list_t;
 typedef struct leat_pb_trace_packet_list_s {
   leat_pb_trace_packet_t* items;
   size_t count;
@@ -99,8 +105,24 @@ struct leat_pb_track_event_s {
 };
 extern const leat_message_descriptor_t leat_pb_track_event_descriptor;
 
+struct leat_pb_clock_snapshot_clock_s {
+  uint64_t timestamp;
+  uint32_t clock_id;
+};
+extern const leat_message_descriptor_t leat_pb_clock_snapshot_clock_descriptor;
+
+// Times of clocks at one moment, and by which of them the times of the whole trace are told.
+// Perfetto's viewer otherwise tells them by the clock that goes on while the machine sleeps, and
+// drops all packets whose clock it cannot relate to that one.
+struct leat_pb_clock_snapshot_s {
+  leat_pb_clock_snapshot_clock_list_t clocks;
+  uint32_t primary_trace_clock;
+};
+extern const leat_message_descriptor_t leat_pb_clock_snapshot_descriptor;
+
 // Times are nanoseconds of the clock |timestamp_clock_id|: 3 is the monotonic one.
 struct leat_pb_trace_packet_s {
+  leat_pb_clock_snapshot_t* clock_snapshot;
   uint64_t timestamp;
   leat_pb_track_event_t* track_event;
   leat_pb_track_descriptor_t* track_descriptor;

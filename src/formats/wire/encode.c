@@ -39,6 +39,14 @@ static leat_status_t add_words(encoder_t* encoder, size_t count, size_t* out_ind
   return leat_ok_status();
 }
 
+static inline size_t tag_size(const leat_message_field_t* field) {
+  return leat_wire_varint_size((uint64_t)field->number << 3);
+}
+static inline uint8_t* write_tag(const leat_message_field_t* field, uint8_t type, uint8_t* out) {
+  return leat_wire_write_varint(out, (uint64_t)field->number << 3 | type);
+}
+static inline size_t delimited_size(size_t size) { return leat_wire_varint_size(size) + size; }
+
 // The bits of a scalar on the wire: the value of the varint, or the fixed-size number.
 static uint64_t scalar_bits(const leat_message_field_t* field, const void* slot) {
   int64_t number;
@@ -86,9 +94,9 @@ static uint8_t* write_scalar(const leat_message_field_t* field, const void* slot
   }
 }
 
-// The size of a packed list without its tag and length. Only varints have to be measured one by
+// The size of a list's scalars without tags and length. Only varints have to be measured one by
 // one.
-static size_t packed_size(const leat_message_field_t* field, const leat_pb_list_t* list) {
+static size_t scalars_size(const leat_message_field_t* field, const leat_pb_list_t* list) {
   uint8_t type = field->wire_type;
   if (type != LEAT_WIRE_VARINT) return list->count * (type == LEAT_WIRE_FIXED32 ? 4 : 8);
   size_t item_bytes = leat_message_field_size(field), size = 0;
@@ -98,10 +106,12 @@ static size_t packed_size(const leat_message_field_t* field, const leat_pb_list_
   return size;
 }
 
-static uint8_t* write_packed(const leat_message_field_t* field, const leat_pb_list_t* list,
-                             uint8_t* out) {
+static uint8_t* write_scalars(const leat_message_field_t* field, const leat_pb_list_t* list,
+                              uint8_t* out) {
+  const bool is_packed = field->label == LEAT_FIELD_PACKED;
   size_t item_bytes = leat_message_field_size(field);
   for (size_t i = 0; i < list->count; ++i) {
+    if (!is_packed) out = write_tag(field, field->wire_type, out);
     out = write_scalar(field, (const char*)list->items + i * item_bytes, out);
   }
   return out;
@@ -126,14 +136,6 @@ static bool is_present(const leat_message_descriptor_t* descriptor,
       return scalar_bits(field, slot) != 0;
   }
 }
-
-static inline size_t tag_size(const leat_message_field_t* field) {
-  return leat_wire_varint_size((uint64_t)field->number << 3);
-}
-static inline uint8_t* write_tag(const leat_message_field_t* field, uint8_t type, uint8_t* out) {
-  return leat_wire_write_varint(out, (uint64_t)field->number << 3 | type);
-}
-static inline size_t delimited_size(size_t size) { return leat_wire_varint_size(size) + size; }
 
 static leat_status_t measure_message(encoder_t* encoder,
                                      const leat_message_descriptor_t* descriptor,
@@ -173,7 +175,7 @@ static leat_status_t measure_list(encoder_t* encoder, const leat_message_field_t
                                   const leat_pb_list_t* list, size_t* inout_size) {
   if (list->count == 0) return leat_ok_status();
   if (field->label == LEAT_FIELD_PACKED) {
-    size_t index, size = packed_size(field, list);
+    size_t index, size = scalars_size(field, list);
     LEAT_RETURN_IF_ERROR(add_words(encoder, 1, &index));
     encoder->words[index] = size;
     *inout_size += tag_size(field) + delimited_size(size);
@@ -181,6 +183,10 @@ static leat_status_t measure_list(encoder_t* encoder, const leat_message_field_t
   }
   if (field->kind == LEAT_FIELD_MESSAGE) {
     return measure_messages(encoder, field, list, inout_size);
+  }
+  if (field->wire_type != LEAT_WIRE_LENGTH) {
+    *inout_size += list->count * tag_size(field) + scalars_size(field, list);
+    return leat_ok_status();
   }
   const leat_string_view_t* strings = (const leat_string_view_t*)list->items;
   for (size_t i = 0; i < list->count; ++i) {
@@ -244,8 +250,8 @@ static uint8_t* write_list(encoder_t* encoder, const leat_message_field_t* field
   if (field->label == LEAT_FIELD_PACKED) {
     out = write_tag(field, LEAT_WIRE_LENGTH, out);
     out = leat_wire_write_varint(out, encoder->words[encoder->next_word++]);
-    return write_packed(field, list, out);
   }
+  if (field->wire_type != LEAT_WIRE_LENGTH) return write_scalars(field, list, out);
   if (field->kind != LEAT_FIELD_MESSAGE) {
     const leat_string_view_t* strings = (const leat_string_view_t*)list->items;
     for (size_t i = 0; i < list->count; ++i) out = write_string(field, strings[i], out);

@@ -12,6 +12,7 @@
 #include "base/test.h"
 #include "formats/generated/cluster.h"
 #include "formats/generated/graph.h"
+#include "formats/generated/perfetto.h"
 #include "formats/generated/structured_value.h"
 #include "formats/wire/decode.h"
 
@@ -65,6 +66,16 @@ static void scalars_have_their_forms(void** state) {
   EXPECT_BYTES(tensor_proto, &tensor,
                "\x2a\x04\x00\x00\x00\x80"
                "\x3a\x0d\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xac\x02");
+}
+
+// Perfetto's viewer reads these in no other form.
+static void lists_are_unpacked_where_the_field_says_so(void** state) {
+  uint64_t ids[] = {1, 0x0807060504030201};
+  leat_pb_track_event_t event = {.type = 1, .flow_ids = {ids, 2}, .terminating_flow_ids = {ids, 0}};
+  EXPECT_BYTES(track_event, &event,
+               "\x48\x01"
+               "\xf9\x02\x01\x00\x00\x00\x00\x00\x00\x00"
+               "\xf9\x02\x01\x02\x03\x04\x05\x06\x07\x08");
 }
 
 static void decoding_gives_the_message_back(void** state) {
@@ -136,6 +147,7 @@ int main(void) {
       cmocka_unit_test(defaults_are_left_out_but_in_a_oneof),
       cmocka_unit_test(maps_are_sorted_and_whole),
       cmocka_unit_test(scalars_have_their_forms),
+      cmocka_unit_test(lists_are_unpacked_where_the_field_says_so),
       cmocka_unit_test(decoding_gives_the_message_back),
       cmocka_unit_test(depth_is_limited),
   };

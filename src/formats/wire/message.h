@@ -50,9 +50,9 @@ typedef enum leat_field_kind_e {
 // How often a field occurs.
 typedef enum leat_field_label_e {
   LEAT_FIELD_SINGULAR,
-  LEAT_FIELD_REPEATED,
-  LEAT_FIELD_PACKED,  // repeated, written packed; read either way
-  LEAT_FIELD_MAP,     // repeated, of entries
+  LEAT_FIELD_REPEATED,  // each item is written with its tag
+  LEAT_FIELD_PACKED,    // repeated scalars, written packed; read either way
+  LEAT_FIELD_MAP,       // repeated, of entries
 } leat_field_label_t;
 
 typedef struct leat_message_descriptor_s leat_message_descriptor_t;
