@@ -19,6 +19,7 @@
 enum { WIDE = 1 << 30 };
 
 static void open_stream(rpc_scene_t* s, http2_client_t* out_client) {
+  rpc_scene_share(s);
   http2_open(out_client, s->port, "/test/Stream", WIDE);
 }
 
@@ -189,6 +190,7 @@ static void clients_cancel_streams(void** state) {
   rpc_scene_answer_held(s);
   expect_text(&client, "held");
   s->holds_without_asking = true;
+  rpc_scene_share(s);
   send_text(&client, "hold");
   rpc_scene_wait_for_held(s);
   http2_reset(&client);

@@ -232,8 +232,9 @@ static void start_continuation(rpc_request_t* request, grpc_byte_buffer* bytes) 
   size_t count = begin_answer(request, bytes, operations);
   operations[count++] = (grpc_op){.op = GRPC_OP_RECV_MESSAGE,
                                   .data.recv_message.recv_message = &request->message.buffer};
+  grpc_call* call = request->call;
   void* tag = rpc_event_send(request->server->engine, &request->received, serve_continuation);
-  const grpc_call_error error = grpc_call_start_batch(request->call, operations, count, tag, NULL);
+  const grpc_call_error error = grpc_call_start_batch(call, operations, count, tag, NULL);
   // The batch is of the right form, so this does not happen.
   if (error != GRPC_CALL_OK) serve_continuation(&request->received, false);
 }
