@@ -7,22 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/observer.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/recv_tensor.h"
 #include "cluster/rendezvous_table.h"
 #include "formats/generated/server.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/tensor_content.h"
+#include "memory_limit.h"
 
 enum { kMostBytes = 1 << 26 };
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 static bool equal(const leat_slot_t* a, const leat_slot_t* b) {
   if (a->alive != b->alive || a->tensor.dtype != b->tensor.dtype) return false;
@@ -84,8 +77,7 @@ static void read_cluster(leat_string_view_t bytes, leat_arena_t* arena) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t observer = {.on_allocation = limit_memory};
-  leat_observer_install(&observer);
+  memory_limit_install(kMostBytes);
   if (size < 2) return 0;
   const leat_string_view_t bytes = leat_string_view_make((const char*)data + 2, size - 2);
   leat_arena_t arena;

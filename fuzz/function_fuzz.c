@@ -8,21 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/observer.h"
 #include "formats/generated/graph.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
+#include "memory_limit.h"
 #include "tensorflow/c/c_api.h"
 
 enum { kMostBytes = 1 << 26, kMostArguments = 8 };
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 static leat_status_t read_function(const uint8_t* data, size_t size, leat_arena_t* arena,
                                    leat_pb_function_def_t* def) {
@@ -171,8 +164,7 @@ static void call_all_ways(TF_Graph* graph, const leat_pb_op_def_t* signature, TF
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t observer = {.on_allocation = limit_memory};
-  leat_observer_install(&observer);
+  memory_limit_install(kMostBytes);
   leat_arena_t arena;
   leat_pb_function_def_t def = {0};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);

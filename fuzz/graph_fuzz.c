@@ -6,20 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/observer.h"
 #include "formats/generated/graph.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
+#include "memory_limit.h"
 #include "tensorflow/c/c_api.h"
 
 enum { kMostRuns = 6, kMostBytes = 1 << 26 };
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 static TF_Buffer* read_graph(const uint8_t* data, size_t size) {
   if (size == 0 || data[0] != '#') return TF_NewBufferFromString(data, size);
@@ -91,8 +84,7 @@ static void run_last(TF_Graph* graph, TF_Status* status) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t observer = {.on_allocation = limit_memory};
-  leat_observer_install(&observer);
+  memory_limit_install(kMostBytes);
   TF_Buffer* bytes = read_graph(data, size);
   if (!bytes) return 0;
   TF_Status* status = TF_NewStatus();

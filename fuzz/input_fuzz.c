@@ -11,18 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/observer.h"
 #include "leat/inspect.h"
+#include "memory_limit.h"
 #include "tensorflow/c/c_api.h"
 
 enum { kMostBytes = 1 << 26, kMostReads = 64 };
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 // ---- The graph ----------------------------------------------------------------------------------
 
@@ -148,10 +141,9 @@ static void read_all(const input_t* input, const char* reader, const char* data,
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t observer = {.on_allocation = limit_memory};
   static TF_Graph* graph;
   if (size == 0) return 0;
-  leat_observer_install(&observer);
+  memory_limit_install(kMostBytes);
   input_t input = {.status = TF_NewStatus()};
   if (!graph) graph = make_graph(input.status);
   input.graph = graph;

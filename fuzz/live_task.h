@@ -23,13 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/observer.h"
 #include "cluster/rpc_module.h"
 #include "cluster/server.h"
 #include "cluster/service.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
 #include "init.h"
+#include "memory_limit.h"
 
 enum { LIVE_MOST_BYTES = 1 << 26, LIVE_MOST_CALLS = 24 };
 
@@ -65,13 +65,6 @@ typedef struct live_task_s {
 } live_task_t;
 
 static live_task_t live;
-
-static leat_status_t live_limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= LIVE_MOST_BYTES) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          LIVE_MOST_BYTES);
-}
 
 // ---- The engine ---------------------------------------------------------------------------------
 
@@ -328,12 +321,11 @@ static const char* const kLiveWords[] = {"Save",   "Write",  "File",    "Restore
 static void live_task_run(const uint8_t* data, size_t size, const char* prefix,
                           const leat_service_method_t* methods,
                           const leat_message_descriptor_t* (*answer_of)(leat_string_view_t)) {
-  static const leat_observer_t observer = {.on_allocation = live_limit_memory};
   const leat_runtime_t* runtime;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLiveWords); ++i) {  // files are not the target's to write
     if (memmem(data, size, kLiveWords[i], strlen(kLiveWords[i]))) return;
   }
-  leat_observer_install(&observer);
+  memory_limit_install(LIVE_MOST_BYTES);
   leat_rpc_use_module(&live_module);
   live = (live_task_t){.prefix = prefix,
                        .mutex = PTHREAD_MUTEX_INITIALIZER,

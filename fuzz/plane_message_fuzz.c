@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/observer.h"
 #include "cluster/plane_message.h"
+#include "memory_limit.h"
 
 enum { kMostBytes = 1 << 24, kMostCalls = 64, kPeer = 1000, kIncarnation = 7 };
 
@@ -56,12 +56,6 @@ static const leat_plane_module_t kModule = {.struct_size = sizeof kModule,
                                             .link_open = link_open,
                                             .link_close = link_close,
                                             .send = send_away};
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 // ---- The input ----------------------------------------------------------------------------------
 
@@ -241,10 +235,7 @@ static void act(input_t* input) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t kObserver = {.on_allocation = limit_memory};
-  static bool is_installed;
-  if (!is_installed) leat_observer_install(&kObserver);
-  is_installed = true;
+  memory_limit_install(kMostBytes);
   input_t input = {data, data + size};
   const leat_plane_options_t options = {.is_distant = take(&input, 1) & 1,
                                         .allocator = leat_allocator_system(),

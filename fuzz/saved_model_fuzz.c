@@ -3,19 +3,12 @@
 // model's directory is a file system in memory in which that one file exists, so that whatever else
 // a model names is not found. Restoring runs ops that the model chose, for 50 ms at most and not
 // where they touch files.
-#include "base/observer.h"
 #include "init.h"
 #include "memory_file.h"
+#include "memory_limit.h"
 #include "session/meta_graph.h"
 
 enum { kMostBytes = 1 << 26, kMostMs = 50 };
-
-static leat_status_t limit_memory(void* data, size_t size_bytes) {
-  (void)data;
-  if (size_bytes <= kMostBytes) return leat_ok_status();
-  return leat_make_status(LEAT_RESOURCE_EXHAUSTED, "The fuzz target's limit is %d bytes",
-                          kMostBytes);
-}
 
 static bool is_text;
 
@@ -62,7 +55,6 @@ static leat_status_t restore(leat_meta_graph_t* m, leat_file_system_t* fs) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const leat_observer_t observer = {.on_allocation = limit_memory};
   static const char* const tags[] = {"serve"};
   memory_file_system_t fs;
   leat_meta_graph_t m;
@@ -71,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   leat_file_system_vtable_t vtable = *fs.base.vtable;
   vtable.stat = stat_one;
   fs.base.vtable = &vtable;
-  leat_observer_install(&observer);
+  memory_limit_install(kMostBytes);
   leat_status_t status = leat_meta_graph_read_saved_model(&fs.base, "m", tags, 1,
                                                           leat_allocator_system(), &m);
   if (!status) {

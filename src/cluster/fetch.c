@@ -67,8 +67,10 @@ static void joined(void* data, leat_status_t status, leat_string_view_t details,
   leat_arena_deinitialize(&arena);
 }
 
+// Asks the task with |incarnation|, which |channel| leads to, for its offer, unless it was asked.
 static void ask_for_offer(leat_plane_t* plane, leat_rpc_channel_t* channel, uint64_t incarnation) {
   joining_t* joining;
+  if (!leat_plane_asks(plane, incarnation)) return;
   leat_status_t status = LEAT_ALLOCATE(leat_allocator_system(), 1, &joining);
   if (status) {
     leat_plane_answer(plane, incarnation, NULL);
@@ -183,7 +185,7 @@ bool leat_task_fetch_on_plane(leat_task_t* task, leat_rpc_channel_t* channel, ui
   leat_plane_t* plane = task->root->plane;
   if (!plane) return false;
   if (leat_plane_fetch(plane, incarnation, step_id, key, member, fn, data, out_call)) return true;
-  if (leat_plane_asks(plane, incarnation)) ask_for_offer(plane, channel, incarnation);
+  ask_for_offer(plane, channel, incarnation);
   return false;
 }
 
@@ -192,9 +194,7 @@ bool leat_task_call_on_plane(leat_task_t* task, const leat_plane_call_options_t*
   leat_plane_t* plane = task->root->plane;
   if (!plane) return false;
   if (leat_plane_call(plane, options, done, data, out_call)) return true;
-  if (leat_plane_asks(plane, options->incarnation)) {
-    ask_for_offer(plane, options->channel, options->incarnation);
-  }
+  ask_for_offer(plane, options->channel, options->incarnation);
   return false;
 }
 

@@ -26,7 +26,6 @@
 #define VERSION 5
 // How long a way may take to prove itself, by default. Values go by gRPC in that time.
 #define PROOF_TIMEOUT_NS INT64_C(5000000000)
-#define LARGEST_REQUEST (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
 // What is known of a task, in place of the number of its end, which is larger.
 #define PAIR_ASKED UINT64_C(1)
 #define PAIR_ABSENT UINT64_C(2)
@@ -87,6 +86,13 @@ leat_plane_way_t* leat_plane_find_way(leat_plane_t* plane, uint64_t number) {
   if (!leat_word_map_get(&plane->ways, number, &found)) return NULL;
   leat_plane_way_t* way = (leat_plane_way_t*)(uintptr_t)found;
   leat_reference_count_retain(&way->references);
+  return way;
+}
+
+leat_plane_way_t* leat_plane_get_way(leat_plane_t* plane, uint64_t number) {
+  leat_mutex_lock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_find_way(plane, number);
+  leat_mutex_unlock(&plane->mutex);
   return way;
 }
 
@@ -265,9 +271,7 @@ static leat_plane_way_t* enter_call(leat_plane_t* plane, uint64_t incarnation,
 
 // The way to an end has not proved itself in time.
 static void give_up(leat_plane_t* plane, uint64_t number) {
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, number);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, number);
   if (!way) return;
   leat_log(LEAT_LOG_WARNING,
            "UCX: %d bytes did not go to another task and back within %d ms; values between the two "
@@ -306,7 +310,8 @@ bool leat_plane_fetch(leat_plane_t* plane, uint64_t incarnation, int64_t step_id
                       leat_rendezvous_receive_fn_t fn, void* data, leat_plane_call_t** out_call) {
   const leat_plane_call_t call = {.plane = plane, .fn = fn, .data = data};
   leat_plane_way_t* way;
-  if (key.size > LARGEST_REQUEST || member.size > LARGEST_REQUEST - key.size) return false;
+  const size_t room = LEAT_PLANE_ROOM_BYTES;
+  if (key.size > room || member.size > room - key.size) return false;
   if (!leat_plane_enter_call(plane, incarnation, &call, &way, out_call)) return false;
   const leat_plane_frame_t frame = {.kind = LEAT_PLANE_REQUEST,
                                     .call = (*out_call)->number,

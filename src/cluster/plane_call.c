@@ -18,9 +18,6 @@
 #include "cluster/plane_message.h"
 #include "kernel/cancellation.h"
 
-// What stands behind the frame in a header.
-#define ROOM_BYTES (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
-
 // ---- Calls that go out --------------------------------------------------------------------------
 
 bool leat_plane_call(leat_plane_t* plane, const leat_plane_call_options_t* options,
@@ -29,20 +26,18 @@ bool leat_plane_call(leat_plane_t* plane, const leat_plane_call_options_t* optio
   leat_plane_call_t call = {.plane = plane, .channel = options->channel, .done = done,
                             .data = data};
   leat_plane_way_t* way;
-  if (options->bytes.size > ROOM_BYTES - method.size) return false;
+  if (options->bytes.size > LEAT_PLANE_ROOM_BYTES - method.size) return false;
   if (!leat_plane_enter_call(plane, options->incarnation, &call, &way, out_call)) return false;
   const leat_plane_frame_t frame = {.kind = LEAT_PLANE_CALL, .call = (*out_call)->number};
+  atomic_fetch_add(&plane->call_count, 1);
   leat_plane_send(way, frame, method, options->bytes, (leat_rpc_piece_t){0});
   leat_plane_way_release(way);
-  atomic_fetch_add(&plane->call_count, 1);
   return true;
 }
 
 void leat_plane_send_cancel(leat_plane_call_t* call) {
   leat_plane_t* plane = call->plane;
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, call->way);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, call->way);
   if (!way) return;
   const leat_plane_frame_t frame = {.kind = LEAT_PLANE_CANCEL, .call = call->number};
   leat_plane_send(way, frame, LEAT_SV(""), LEAT_SV(""), (leat_rpc_piece_t){0});
@@ -80,9 +75,7 @@ struct leat_plane_request_s {
 static void send_answer(leat_plane_t* plane, uint64_t from, leat_plane_frame_t frame,
                         leat_string_view_t details, leat_string_view_t text,
                         leat_rpc_piece_t body) {
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, from);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, from);
   frame.kind = LEAT_PLANE_ANSWER;
   if (way) {
     leat_plane_send(way, frame, details, text, body);
@@ -96,13 +89,11 @@ static void answer_failure(leat_plane_t* plane, uint64_t from, uint64_t call, le
                            leat_string_view_t details) {
   const leat_plane_frame_t frame = {.call = call, .code = (uint32_t)leat_status_code(status)};
   leat_string_view_t text = leat_string_view_from(leat_status_message(status));
-  details.size = LEAT_MIN(details.size, ROOM_BYTES);
-  text.size = LEAT_MIN(text.size, ROOM_BYTES - details.size);
+  details.size = LEAT_MIN(details.size, LEAT_PLANE_ROOM_BYTES);
+  text.size = LEAT_MIN(text.size, LEAT_PLANE_ROOM_BYTES - details.size);
   send_answer(plane, from, frame, details, text, (leat_rpc_piece_t){0});
   leat_status_free(status);
 }
-
-static void free_text(void* text) { leat_allocator_free(leat_allocator_system(), text); }
 
 // Bytes for which there is no room in the header go as the body, in one piece.
 static void answer_bytes(leat_plane_t* plane, uint64_t from, uint64_t call,
@@ -113,9 +104,9 @@ static void answer_bytes(leat_plane_t* plane, uint64_t from, uint64_t call,
   leat_status_t status = leat_rpc_bytes_join(bytes, leat_allocator_system(), &text, &copy);
   if (status) {
     answer_failure(plane, from, call, status, LEAT_SV(""));
-  } else if (text.size <= ROOM_BYTES) {
+  } else if (text.size <= LEAT_PLANE_ROOM_BYTES) {
     send_answer(plane, from, frame, LEAT_SV(""), text, (leat_rpc_piece_t){0});
-    free_text(copy);
+    leat_rpc_release_text(copy);
   } else {
     status = copy ? leat_ok_status()
                   : leat_allocator_clone_string(leat_allocator_system(), text.data, text.size,
@@ -124,7 +115,7 @@ static void answer_bytes(leat_plane_t* plane, uint64_t from, uint64_t call,
       answer_failure(plane, from, call, status, LEAT_SV(""));
     } else {
       send_answer(plane, from, frame, LEAT_SV(""), LEAT_SV(""),
-                  (leat_rpc_piece_t){copy, text.size, free_text, copy});
+                  (leat_rpc_piece_t){copy, text.size, leat_rpc_release_text, copy});
     }
   }
 }

@@ -145,9 +145,7 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
   const reception_t reception = *(reception_t*)data;
   leat_plane_t* plane = reception.plane;
   free_memory(data);
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, reception.from);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, reception.from);
   if (!way) {
     if (!status) leat_slot_release(&value);
     leat_status_free(status);
@@ -161,9 +159,7 @@ static void received(void* data, leat_status_t status, leat_slot_t value) {
 
 static void serve_request(leat_plane_t* plane, const message_t* message) {
   reception_t* reception = allocate(sizeof *reception);
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, message->frame.from);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, message->frame.from);
   if (reception && way) {
     const leat_plane_frame_t* frame = &message->frame;
     *reception = (reception_t){plane, frame->from, frame->call, frame->can_read != 0};
@@ -188,9 +184,7 @@ static void take_greeting(leat_plane_t* plane, const message_t* message, bool ha
   const leat_plane_kind_t kind = (leat_plane_kind_t)message->frame.kind;
   if (!has_come) return;
   if (message->body && memcmp(message->body, plane->proof, message->body_bytes) != 0) return;
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, message->frame.from);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, message->frame.from);
   if (!way) return;
   if (kind != LEAT_PLANE_READY) leat_plane_prove_memory(way, &message->frame);
   leat_mutex_lock(&plane->mutex);
@@ -224,9 +218,7 @@ static void receive_loan(leat_plane_t* plane, message_t* message) {
   leat_status_t status = leat_ok_status();
   char* place = NULL;
   const bool is_awaited = leat_plane_awaits(plane, frame->call, false);
-  leat_mutex_lock(&plane->mutex);
-  leat_plane_way_t* way = leat_plane_find_way(plane, frame->from);
-  leat_mutex_unlock(&plane->mutex);
+  leat_plane_way_t* way = leat_plane_get_way(plane, frame->from);
   if (!way) return;  // the call has ended with it
   if (is_awaited) {
     message->body_bytes = (size_t)frame->elements_bytes;

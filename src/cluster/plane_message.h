@@ -30,6 +30,8 @@
 
 // Above what UCX sends together with the header, by any transport (at most 64 kB by default).
 #define LEAT_PLANE_PROOF_BYTES (256 * 1024)
+// What can stand behind the frame in a header.
+#define LEAT_PLANE_ROOM_BYTES (LEAT_PLANE_HEADER_BYTES - sizeof(leat_plane_frame_t))
 
 typedef enum leat_plane_kind_e {
   LEAT_PLANE_HELLO = 1,
@@ -115,6 +117,8 @@ struct leat_plane_s {
 
 // The way to an end, retained; NULL: there is none. The mutex is held.
 leat_plane_way_t* leat_plane_find_way(leat_plane_t* plane, uint64_t number);
+// The same, for a caller who does not hold the mutex.
+leat_plane_way_t* leat_plane_get_way(leat_plane_t* plane, uint64_t number);
 void leat_plane_way_release(leat_plane_way_t* way);  // not with the mutex held; NULL is allowed
 // Sends a frame, with what stands behind it in the header and the body. Fields that each frame has
 // are filled in.

@@ -36,8 +36,6 @@ static void append_tag(leat_string_builder_t* out, uint32_t number, leat_wire_ty
   append_varint(out, number << 3 | type);
 }
 
-static void free_text(void* text) { leat_allocator_free(leat_allocator_system(), text); }
-
 static void free_tensor(void* owner) {
   leat_tensor_release(owner);
   leat_allocator_free(leat_allocator_system(), owner);
@@ -76,7 +74,7 @@ static leat_status_t write_frame(const leat_pb_tensor_proto_t* tensor, bool is_d
 static leat_status_t finish_text(leat_string_builder_t* text, leat_rpc_piece_t* out_piece) {
   char* bytes;
   LEAT_RETURN_IF_ERROR(leat_string_builder_finish(text, &bytes, &out_piece->size));
-  *out_piece = (leat_rpc_piece_t){bytes, out_piece->size, free_text, bytes};
+  *out_piece = (leat_rpc_piece_t){bytes, out_piece->size, leat_rpc_release_text, bytes};
   return leat_ok_status();
 }
 
@@ -89,7 +87,7 @@ static leat_status_t keep_elements(const leat_tensor_t* tensor, leat_string_view
     char* copy;
     LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(leat_allocator_system(), content.data,
                                                      content.size, &copy));
-    *out_piece = (leat_rpc_piece_t){copy, content.size, free_text, copy};
+    *out_piece = (leat_rpc_piece_t){copy, content.size, leat_rpc_release_text, copy};
     return leat_ok_status();
   }
   leat_tensor_t* kept;

@@ -343,10 +343,7 @@ static bool take_aborted(remote_task_t* task, leat_task_call_t* out_call) {
 }
 
 static void cancel_aborted(remote_task_t* task) {
-  for (leat_task_call_t call; take_aborted(task, &call);) {
-    leat_task_call_cancel(call);
-    leat_task_call_free(call);
-  }
+  for (leat_task_call_t call; take_aborted(task, &call);) leat_task_call_drop(call);
 }
 
 static bool call_on_plane(run_t* run, leat_string_view_t bytes, leat_plane_call_t** out_call) {

@@ -96,12 +96,6 @@ static void end_fetch(void* data, leat_status_t status, leat_slot_t value) {
   fn(fn_data, status, value);
 }
 
-// Cancels and frees a call. Not with the mutex held: a call on the plane ends within this.
-static void cancel_call(leat_task_call_t call) {
-  leat_task_call_cancel(call);
-  leat_task_call_free(call);
-}
-
 static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_string_view_t key) {
   leat_fetcher_t* fetcher = rendezvous->fetcher;
   leat_task_call_t call = {0};
@@ -112,7 +106,7 @@ static void start_fetch(step_rendezvous_t* rendezvous, fetch_t* fetch, leat_stri
   const bool cancels = !frees && rendezvous->aborted;
   if (!cancels) fetch->call = call;
   leat_mutex_unlock(&rendezvous->mutex);
-  if (cancels) cancel_call(call);
+  if (cancels) leat_task_call_drop(call);
   if (frees) free_fetch(fetch);
 }
 
@@ -186,7 +180,7 @@ static void abort_step(leat_rendezvous_t* self, leat_status_t status) {
   leat_mutex_lock(&rendezvous->mutex);
   if (!rendezvous->aborted) rendezvous->aborted = leat_status_clone(status);
   leat_mutex_unlock(&rendezvous->mutex);
-  for (leat_task_call_t call; take_call(rendezvous, &call);) cancel_call(call);
+  for (leat_task_call_t call; take_call(rendezvous, &call);) leat_task_call_drop(call);
   rendezvous->local->vtable->abort(rendezvous->local, status);
 }
 

@@ -33,6 +33,8 @@ void leat_rpc_bytes_release(leat_rpc_bytes_t bytes) {
   }
 }
 
+void leat_rpc_release_text(void* text) { leat_allocator_free(leat_allocator_system(), text); }
+
 leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes, leat_allocator_t* allocator,
                                   leat_string_view_t* out_view, char** out_copy) {
   *out_copy = NULL;

