@@ -11,6 +11,7 @@
 #ifndef LEAT_FUNCTION_BODY_GRAPH_H_
 #define LEAT_FUNCTION_BODY_GRAPH_H_
 
+#include "function/expander.h"
 #include "graph/function/function_library.h"
 #include "graph/function/lowering.h"
 
@@ -18,6 +19,11 @@
 // several tasks, as TensorFlow has it. The part's effects are then all nodes that nobody reads: a
 // Send in a loop has an effect on other parts, though nothing outside of the loop waits for it.
 #define LEAT_COMPONENT_ATTR LEAT_SV("is_component_function")
+
+// A call with this attribute, a list of strings, says of each argument on which device its _Arg
+// node is to be: where the resource is of which it is the handle. Those for which the list says "",
+// or nothing, are on the call's device.
+#define LEAT_ARGUMENT_DEVICES_ATTR LEAT_SV("_argument_devices")
 
 // The body of one function. The pointers live as long as |graph|. Argument i is the _Arg node whose
 // attribute "index" is i; an argument of the signature that stands for several tensors has several.
@@ -39,16 +45,16 @@ typedef struct leat_argument_shapes_s {
 } leat_argument_shapes_t;
 
 // Instantiates |function| from |library|, which must outlive the graph. |producer_version| is that
-// of the graph that calls it, by which ops are judged. |device| is the device of nodes that ask for
-// none. |shapes| may be NULL, and tell of the first arguments only. NOT_FOUND when the function, or
-// one that it calls, is not defined; INVALID_ARGUMENT when its attributes do not fit or the body is
-// malformed. After a failure there is no graph, and |lacks_function| says whether a function that
-// is defined later may help.
+// of the graph that calls it, by which ops are judged. |options| has no gate. |shapes| may be NULL,
+// and tell of the first arguments only. NOT_FOUND when the function, or one that it calls, is not
+// defined; INVALID_ARGUMENT when its attributes do not fit or the body is malformed. After a
+// failure there is no graph, and |lacks_function| says whether a function that is defined later may
+// help.
 LEAT_MUST_USE leat_status_t leat_body_graph_create(leat_op_registry_t* ops,
                                                    leat_function_library_t* library,
                                                    int32_t producer_version,
                                                    const leat_function_name_t* function,
-                                                   leat_string_view_t device,
+                                                   const leat_body_options_t* options,
                                                    leat_allocator_t* allocator,
                                                    const leat_argument_shapes_t* shapes,
                                                    leat_body_graph_t* out_body);

@@ -21,6 +21,7 @@ static leat_status_t copy_shape(leat_arena_t* arena, leat_partial_shape_t shape,
 static leat_status_t infer(leat_graph_t* graph, const leat_node_t* node,
                            const leat_function_name_t* function,
                            leat_partial_shape_t* out_shapes) {
+  static const leat_body_options_t kNoOptions = {.gate = -1};
   leat_body_graph_t body;
   void* memory;
   LEAT_RETURN_IF_ERROR(leat_allocator_allocate_array(
@@ -32,7 +33,7 @@ static leat_status_t infer(leat_graph_t* graph, const leat_node_t* node,
   leat_argument_shapes_t known = {shapes, node->input_count};
   leat_status_t status =
       leat_body_graph_create(graph->ops, graph->functions, graph->producer_version, function,
-                             LEAT_SV(""), graph->allocator, &known, &body);
+                             &kNoOptions, graph->allocator, &known, &body);
   leat_allocator_free(graph->allocator, shapes);
   if (status && body.lacks_function) {  // it may be defined later, or never be called
     leat_status_free(status);

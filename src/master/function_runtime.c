@@ -41,7 +41,7 @@ typedef enum function_state_e {
 
 typedef struct function_s {
   leat_function_name_t function;  // lies in the runtime's arena
-  leat_string_view_t device;
+  leat_string_view_t device, scope;     // |scope|: put before the names of the nodes
   // Under the runtime's mutex.
   function_state_t state;
   bool forgotten;        // its definition was removed: no look-up finds it
@@ -76,22 +76,21 @@ typedef struct runtime_s {
   _Atomic(leat_function_library_t*) library;
   _Atomic(int32_t) producer_version;  // of the graph that calls the functions
   import_t* imports;        // under the mutex; they stay
+  struct runtime_s* known;  // another one, whose functions may be called as well; or NULL
   function_t** functions;  // by the lower half
   size_t count;
   size_t capacity;         // under the mutex
   leat_word_map_t newest;  // hash of a key -> the function added last with it; under the mutex
 } runtime_t;
 
-static bool same_attrs(const leat_function_name_t* a, const leat_function_name_t* b) {
-  if (a->attr_count != b->attr_count) return false;
-  for (int i = 0; i < a->attr_count; ++i) {
-    const leat_attr_value_t* other = leat_attr_find(b->attrs, b->attr_count, a->attrs[i].name);
-    if (!other || !leat_attr_value_equal(&a->attrs[i].value, other)) return false;
-  }
-  return true;
+// Whether two names mean the same function. Attributes may come in any order.
+static bool is_same(const leat_function_name_t* a, const leat_function_name_t* b) {
+  const leat_attr_value_t values[] = {{.kind = LEAT_ATTR_FUNCTION, .function = a},
+                                      {.kind = LEAT_ATTR_FUNCTION, .function = b}};
+  return leat_attr_value_equal(&values[0], &values[1]);
 }
 
-// The hash of what a function is known by. Attributes may come in any order.
+// The hash of what a function is known by.
 static uint64_t hash_key(const leat_function_name_t* function, leat_string_view_t device) {
   const leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function};
   return leat_hash_mix(leat_attr_value_hash(&value), leat_string_view_hash(device));
@@ -110,20 +109,24 @@ static int64_t find(const runtime_t* r, const leat_function_name_t* function,
   for (; i >= 0; i = r->functions[i]->next) {
     LEAT_DCHECK((size_t)i < r->count);
     const function_t* f = r->functions[i];
-    if (!f->forgotten && leat_string_view_equal(f->function.name, function->name) &&
-        leat_string_view_equal(f->device, device) && same_attrs(&f->function, function)) {
-      break;
-    }
+    if (f->forgotten || !leat_string_view_equal(f->device, device)) continue;
+    if (is_same(&f->function, function)) break;
   }
   return i;
 }
 
-// Copies the name, the attributes and the device, which the caller lends only for the call.
+// Copies the name, the attributes and the device, which the caller lends only for the call. Where
+// there are other tasks, nodes are told from those of other functions by their names: TensorFlow's
+// keep a stateful kernel for all nodes of its name in a session.
 static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function,
                               leat_string_view_t device, function_t* f) {
   leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function}, copy;
   LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_value(r->names->storage, &value, &copy));
   f->function = *copy.function;
+  if (r->master->worker_count > 1) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(r->names), &f->scope, "%.*s_%zu/",
+                                          LEAT_SV_ARG(function->name), r->count));
+  }
   return leat_graph_storage_copy_text(r->names->storage, device, &f->device);
 }
 
@@ -141,7 +144,8 @@ static leat_status_t compile(runtime_t* r, function_t* f) {
   leat_rewrite_t rewrite;
   leat_function_library_t* library = atomic_load_explicit(&r->library, memory_order_acquire);
   int32_t version = atomic_load_explicit(&r->producer_version, memory_order_relaxed);
-  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, version, &f->function, f->device,
+  const leat_body_options_t named = {.scope = f->scope, .device = f->device, .gate = -1};
+  LEAT_RETURN_IF_ERROR(leat_body_graph_create(r->ops, library, version, &f->function, &named,
                                               r->master->allocator, NULL, &body));
   leat_status_t status =
       LEAT_ALLOCATE(r->master->allocator, (size_t)body.argument_count + 1, &f->argument_types);
@@ -223,14 +227,8 @@ static leat_status_t compile_entry(runtime_t* r, function_t* f) {
   leat_status_t status = compile(r, f);
   if (status) forget_compiled(r->master->allocator, f);
   leat_mutex_lock(&r->mutex);
-  if (!status) {
-    f->state = FUNCTION_READY;
-  } else if (f->waiters == 0) {
-    f->state = FUNCTION_ABSENT;
-  } else {
-    f->state = FUNCTION_FAILED;
-    f->status = leat_status_clone(status);
-  }
+  f->state = !status ? FUNCTION_READY : f->waiters ? FUNCTION_FAILED : FUNCTION_ABSENT;
+  if (f->state == FUNCTION_FAILED) f->status = leat_status_clone(status);
   leat_condition_notify_all(&r->changed);
   return status;
 }
@@ -313,11 +311,11 @@ static leat_status_t check(const function_t* f, const leat_function_call_t* call
   return leat_ok_status();
 }
 
-// This runtime, or the one of a graph that it or these have imported; NULL where |number| is of
-// another session's.
+// This runtime, the one that it knows, or that of a graph which they or these have imported; NULL
+// where |number| is of another session's.
 static runtime_t* find_runtime(runtime_t* r, uint64_t number) {
   if (LEAT_LIKELY(r->base.number == number)) return r;
-  runtime_t* found = NULL;
+  runtime_t* found = r->known ? find_runtime(r->known, number) : NULL;
   leat_mutex_lock(&r->mutex);
   for (import_t* import = r->imports; import && !found; import = import->next) {
     found = find_runtime(import->runtime, number);
@@ -473,13 +471,12 @@ static leat_status_t make_import(runtime_t* r, leat_string_view_t graph_def, int
 // The import of the same graph for the same device, or NULL. The mutex is held.
 static import_t* find_import(const runtime_t* r, leat_string_view_t graph_def,
                              leat_string_view_t device) {
-  for (import_t* import = r->imports; import; import = import->next) {
-    if (leat_string_view_equal(import->graph_def, graph_def) &&
-        leat_string_view_equal(import->device, device)) {
-      return import;
-    }
+  import_t* import = r->imports;
+  while (import && !(leat_string_view_equal(import->graph_def, graph_def) &&
+                     leat_string_view_equal(import->device, device))) {
+    import = import->next;
   }
-  return NULL;
+  return import;
 }
 
 // Two threads that import one graph at the same time both compile it; one of the two is dropped.
@@ -552,6 +549,11 @@ void leat_master_functions_set_library(leat_function_runtime_t* functions,
   atomic_store_explicit(&r->library, library, memory_order_release);
 }
 
+void leat_master_functions_know(leat_function_runtime_t* functions,
+                                leat_function_runtime_t* other) {
+  ((runtime_t*)functions)->known = (runtime_t*)other;
+}
+
 const leat_function_library_t* leat_master_functions_library(
     const leat_function_runtime_t* functions) {
   return atomic_load_explicit(&((runtime_t*)(uintptr_t)functions)->library, memory_order_acquire);
@@ -581,9 +583,7 @@ static void free_runtime(runtime_t* r) {
     free_import(import);
   }
   leat_background_release(r->base.background);
-  for (size_t i = 0; i < r->count; ++i) {
-    free_function(allocator, r->functions[i]);
-  }
+  for (size_t i = 0; i < r->count; ++i) free_function(allocator, r->functions[i]);
   leat_allocator_free(allocator, r->functions);
   leat_word_map_deinitialize(&r->newest);
   leat_graph_free(r->names);

@@ -18,6 +18,9 @@ LEAT_MUST_USE leat_status_t leat_master_functions_create(const leat_master_optio
 void leat_master_functions_set_library(leat_function_runtime_t* functions,
                                        leat_function_library_t* library,
                                        int32_t producer_version);
+// Lets |functions| call those of |other|, whose handles values may bring along: datasets, say, that
+// another session over the same resources has made. |other| is borrowed and outlives |functions|.
+void leat_master_functions_know(leat_function_runtime_t* functions, leat_function_runtime_t* other);
 // That library now; NULL before it was set. And the session's ConfigProto, borrowed from it.
 const leat_function_library_t* leat_master_functions_library(
     const leat_function_runtime_t* functions);
