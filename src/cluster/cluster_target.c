@@ -107,7 +107,11 @@ static leat_status_t ask(const leat_cluster_target_t* target, asking_t* asking) 
   leat_notification_wait(&asking->ended, LEAT_DEADLINE_NEVER);
   leat_notification_deinitialize(&asking->ended);
   for (int i = 0; i < asking->count; ++i) {
-    if (asking->tasks[i].status) return leat_status_clone(asking->tasks[i].status);
+    if (!asking->tasks[i].status) continue;
+    const leat_cluster_task_t* asked = &target->task->spec.tasks[asking->tasks[i].number];
+    return leat_status_annotate(leat_status_clone(asking->tasks[i].status),
+                                "asking %.*s at %.*s for its devices", LEAT_SV_ARG(asked->name),
+                                LEAT_SV_ARG(asked->address));
   }
   return leat_ok_status();
 }

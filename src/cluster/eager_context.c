@@ -17,6 +17,8 @@
 
 #include "base/clock.h"
 #include "cluster/collective_wire.h"
+#include "cluster/eager_function.h"
+#include "cluster/eager_input.h"
 #include "cluster/worker_session.h"
 #include "graph/function/graph_functions.h"
 #include "kernel/tuple.h"
@@ -71,6 +73,8 @@ static void free_context(leat_eager_context_t* context) {
     leat_eager_kernels_deinitialize(&context->devices[i]);
   }
   leat_allocator_free(leat_allocator_system(), context->devices);
+  leat_eager_spans_release(context->spans);
+  leat_eager_inputs_deinitialize(&context->inputs);
   leat_session_free(context->session);
   leat_shared_graph_release(context->graph);
   free_resources(context);
@@ -182,6 +186,7 @@ static leat_status_t open_context(leat_eager_context_t* context,
   LEAT_RETURN_IF_ERROR(name_task(context->root, server, &context->task));
   LEAT_RETURN_IF_ERROR(open_resources(context, config && config->isolate_session_state));
   LEAT_RETURN_IF_ERROR(open_session(context));
+  LEAT_RETURN_IF_ERROR(leat_eager_spans_create(context, context->task, &context->spans));
   return open_devices(context);
 }
 
@@ -258,6 +263,7 @@ leat_status_t leat_eager_context_create(leat_task_t* task,
   leat_mutex_initialize(&context->mutex);
   leat_condition_initialize(&context->changed);
   leat_word_map_initialize(leat_allocator_system(), &context->outputs);
+  leat_eager_inputs_initialize(&context->inputs);
   leat_status_t status = open_context(context, request);
   if (!status) status = enter(context, &former);
   if (status) free_context(context);
@@ -268,8 +274,10 @@ leat_status_t leat_eager_context_create(leat_task_t* task,
 leat_status_t leat_eager_context_update(leat_eager_context_t* context,
                                         const leat_pb_update_context_request_t* request) {
   leat_task_t* named = NULL;
+  leat_eager_spans_t* spans = NULL;
   if (request->cluster_device_attributes.count > 0) {
     LEAT_RETURN_IF_ERROR(name_task(context->root, request->server_def, &named));
+    LEAT_RETURN_IF_ERROR(leat_eager_spans_create(context, named, &spans));
   }
   leat_mutex_lock(&context->mutex);
   leat_status_t status = leat_ok_status();
@@ -280,10 +288,31 @@ leat_status_t leat_eager_context_update(leat_eager_context_t* context,
                               context->id, request->context_view_id, context->view_id + 1);
   } else {
     ++context->view_id;
-    if (named) context->task = named;
+    if (named) {
+      leat_eager_spans_t* former = context->spans;
+      context->task = named;
+      context->spans = spans;
+      spans = former;
+    }
   }
   leat_mutex_unlock(&context->mutex);
+  leat_eager_spans_release(spans);
   return status;
+}
+
+leat_task_t* leat_eager_context_task(leat_eager_context_t* context) {
+  leat_mutex_lock(&context->mutex);
+  leat_task_t* task = context->task;
+  leat_mutex_unlock(&context->mutex);
+  return task;
+}
+
+leat_eager_spans_t* leat_eager_context_spans(leat_eager_context_t* context) {
+  leat_mutex_lock(&context->mutex);
+  leat_eager_spans_t* spans = context->spans;
+  leat_eager_spans_retain(spans);
+  leat_mutex_unlock(&context->mutex);
+  return spans;
 }
 
 uint64_t leat_eager_context_view(leat_eager_context_t* context) {
@@ -499,6 +528,9 @@ leat_status_t leat_eager_context_remove_function(leat_eager_context_t* context,
   }
   LEAT_RETURN_IF_ERROR(leat_function_library_remove(context->functions, name));
   leat_master_functions_forget(leat_session_master_options(context->session)->functions, name);
+  leat_eager_spans_t* spans = leat_eager_context_spans(context);
+  leat_eager_spans_forget(spans, name);
+  leat_eager_spans_release(spans);
   for (int i = 0; i < context->device_count; ++i) {
     leat_eager_kernels_clear_shared(&context->devices[i]);
   }

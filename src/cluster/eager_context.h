@@ -13,6 +13,7 @@
 #define LEAT_CLUSTER_EAGER_CONTEXT_H_
 
 #include "base/map.h"
+#include "cluster/client_call.h"
 #include "cluster/service.h"
 #include "formats/generated/eager_service.h"
 #include "graph/function/function_library.h"
@@ -35,6 +36,13 @@ typedef enum leat_eager_item_e {
 } leat_eager_item_t;
 // Those of Operation.Input.item.
 enum { LEAT_EAGER_INPUT_HANDLE = 1, LEAT_EAGER_INPUT_TENSOR = 2 };
+
+// What was fetched from the contexts that the client has on other tasks (eager_input.h).
+typedef struct leat_eager_inputs_s {
+  leat_client_calls_t calls;
+  leat_mutex_t mutex;       // guards what follows
+  leat_word_map_t handles;  // of resources: number of an op and an output -> leat_tensor_t*
+} leat_eager_inputs_t;
 
 // A queue that is being worked on, on the stack of the thread that does it.
 typedef struct leat_eager_run_s {
@@ -62,12 +70,14 @@ struct leat_eager_context_s {
   leat_resource_manager_t* step_resources;
   leat_mutex_t mutex;  // guards what follows
   leat_task_t* task;   // |root| by its name in the client's cluster
+  struct leat_eager_spans_s* spans;  // of |task| (eager_function.h)
   uint64_t view_id;    // counts the client's updates
   leat_word_map_t outputs;  // number of an op -> outputs_t*
   leat_eager_run_t* runs;
   uint64_t last_number;     // of a run
   bool is_closed;
   leat_condition_t changed; // a run has ended
+  leat_eager_inputs_t inputs;  // fetched from other tasks
 };
 
 // Makes a context as |request| describes it. INVALID_ARGUMENT where the client has one of that
@@ -82,6 +92,10 @@ void leat_eager_context_release(leat_eager_context_t* context);  // NULL is allo
 LEAT_MUST_USE leat_status_t leat_eager_context_update(
     leat_eager_context_t* context, const leat_pb_update_context_request_t* request);
 uint64_t leat_eager_context_view(leat_eager_context_t* context);
+// What is of the client's present cluster: the task by its name there, and the sessions over it and
+// others, retained.
+leat_task_t* leat_eager_context_task(leat_eager_context_t* context);
+struct leat_eager_spans_s* leat_eager_context_spans(leat_eager_context_t* context);
 // Closes a context: what runs ends with CANCELLED. Nothing happens where there is none, or only one
 // with a later view.
 void leat_eager_context_close(leat_task_t* task, uint64_t id, uint64_t view_id);

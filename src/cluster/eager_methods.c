@@ -4,9 +4,10 @@
 // there, as after a restart of the task; INVALID_ARGUMENT for a view that does not follow the last
 // one; closing a context that is not there succeeds.
 //
-// TensorFlow's clients send a function that runs on several tasks in parts, each of which its task
-// runs (RunComponentFunction). Other functions, and those of Leat's clients, go to one task as a
-// whole, whose session places their nodes on its devices.
+// TensorFlow's clients send a function that they run themselves, with nodes on several tasks, in
+// parts, each of which its task runs (RunComponentFunction). Other functions, and those of Leat's
+// clients, go to one task as a whole, which places their nodes on its devices and on those of other
+// tasks (eager_function.h).
 //
 // StreamingEnqueue is Enqueue as a stream (rpc.h). TensorFlow's clients use it for all ops of a
 // context on a task, unless TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE is false, and send ops without

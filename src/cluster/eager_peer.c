@@ -1,7 +1,7 @@
 // The calls of an eager client to another task: ops, values, and what is let go of. An op is one
 // call of Enqueue with one item, which is the op with its attributes and inputs; its answer has the
-// shapes of the outputs. A value is fetched by an op, Identity, whose number says that its output
-// comes with the answer. So neither needs a call of the task back to this process.
+// shapes of the outputs. A value is fetched by an op too (eager_input.h). So neither needs a call
+// of the task back to this process.
 //
 // Tensors that have no reference here any more are let go of in the background: what has gathered
 // while one such call is under way goes with the next one, so that a client which makes and drops
@@ -12,25 +12,16 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "cluster/eager_context.h"
+#include "cluster/eager_input.h"
 #include "cluster/rpc_message.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
 
-#define ENQUEUE "/tensorflow.eager.EagerService/Enqueue"
 #define MAX_DROPS 128
 // How long a task has to let go of tensors.
 #define DROP_TIMEOUT_MS 60000
-
-static leat_status_t from_peer(const leat_eager_peer_t* peer, leat_status_t status) {
-  if (!status) return status;
-  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
-                                        LEAT_SV_ARG(peer->task.name), leat_status_message(status));
-  leat_status_free(status);
-  return told;
-}
 
 // ---- Rounds -------------------------------------------------------------------------------------
 
@@ -55,7 +46,7 @@ static void settle(round_t* round, leat_status_t status) {
 static void answered(void* data, leat_status_t status, leat_string_view_t details,
                      leat_rpc_bytes_t answer) {
   const asked_t* asked = data;
-  settle(asked->round, from_peer(asked->peer, status));
+  settle(asked->round, leat_eager_told_by(asked->peer->task.name, status));
 }
 
 leat_status_t leat_eager_round_run(
@@ -111,7 +102,7 @@ static void send_drops(leat_eager_peer_t* peer) {
   leat_pb_queue_item_t items[MAX_DROPS];
   leat_pb_remote_tensor_handle_t handles[MAX_DROPS];
   const leat_rpc_call_options_t options = {
-      .method = ENQUEUE, .deadline_ns = leat_clock_deadline_after_ms(DROP_TIMEOUT_MS)};
+      .method = LEAT_EAGER_ENQUEUE, .deadline_ns = leat_clock_deadline_after_ms(DROP_TIMEOUT_MS)};
   size_t count = 0;
   leat_mutex_lock(&peer->mutex);
   for (; count < MAX_DROPS && peer->drop_count > 0; ++count) {
@@ -175,7 +166,6 @@ typedef struct exchange_s {
   int output_count;            // of an op
   leat_remote_tensor_t** outputs;  // [output_count]
   leat_shape_t* shapes;        // the same
-  leat_tensor_t* value;        // of a fetch
 } exchange_t;
 
 // A leat_client_read_fn_t.
@@ -198,7 +188,7 @@ static leat_status_t call(exchange_t* exchange, leat_pb_queue_item_t* item,
   const leat_pb_enqueue_request_t request = {.context_id = cluster->context_id,
                                              .queue = {item, 1}};
   const leat_client_call_t enqueue = {.channel = exchange->peer->channel,
-                                      .method = ENQUEUE,
+                                      .method = LEAT_EAGER_ENQUEUE,
                                       .descriptor = &leat_pb_enqueue_request_descriptor,
                                       .message = &request,
                                       .deadline_ns = LEAT_DEADLINE_NEVER,
@@ -209,7 +199,7 @@ static leat_status_t call(exchange_t* exchange, leat_pb_queue_item_t* item,
   LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
   leat_status_t status = leat_client_call(&cluster->calls, &enqueue);
   leat_eager_cluster_leave(cluster);
-  return from_peer(exchange->peer, status);
+  return leat_eager_told_by(exchange->peer->task.name, status);
 }
 
 // ---- Ops ----------------------------------------------------------------------------------------
@@ -248,15 +238,19 @@ static leat_status_t make_tensor(leat_eager_peer_t* peer, const char* device, in
   return leat_ok_status();
 }
 
+static leat_pb_remote_tensor_handle_t name_tensor(const leat_remote_tensor_t* tensor) {
+  return (leat_pb_remote_tensor_handle_t){.op_id = tensor->op_id,
+                                          .output_num = tensor->output,
+                                          .device = leat_string_view_from(tensor->device),
+                                          .op_device = leat_string_view_from(tensor->device),
+                                          .dtype = tensor->dtype};
+}
+
 static leat_status_t write_handle(const leat_remote_tensor_t* tensor, leat_arena_t* arena,
                                   leat_pb_operation_input_t* out_input) {
   leat_pb_remote_tensor_handle_t* handle;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &handle));
-  *handle = (leat_pb_remote_tensor_handle_t){.op_id = tensor->op_id,
-                                             .output_num = tensor->output,
-                                             .device = leat_string_view_from(tensor->device),
-                                             .op_device = leat_string_view_from(tensor->device),
-                                             .dtype = tensor->dtype};
+  *handle = name_tensor(tensor);
   *out_input = (leat_pb_operation_input_t){.item_case = LEAT_EAGER_INPUT_HANDLE,
                                            .remote_handle = handle};
   return leat_ok_status();
@@ -399,39 +393,16 @@ leat_status_t leat_eager_cluster_execute(leat_eager_cluster_t* cluster,
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Of exchange_t, for a fetch.
-static leat_status_t read_value(exchange_t* exchange, const leat_pb_queue_response_t* response) {
-  if (response->tensor.count != 1) {
-    return leat_make_status(LEAT_INTERNAL,
-                            "Reading the answer of Enqueue failed: it has %zu tensors, must have "
-                            "one",
-                            response->tensor.count);
-  }
-  return leat_tensor_from_content(response->tensor.items, &exchange->arena,
-                                  leat_buffer_source_host(), exchange->value);
-}
-
 leat_status_t leat_remote_tensor_fetch(leat_remote_tensor_t* tensor, leat_tensor_t* out_tensor) {
-  const leat_attr_t type = LEAT_TYPE("T", tensor->dtype);
-  exchange_t exchange = {.peer = tensor->peer, .read = read_value, .value = out_tensor};
-  leat_pb_operation_input_t input;
-  leat_pb_operation_t message = {.id = LEAT_EAGER_NO_OP,
-                                 .name = LEAT_SV("Identity"),
-                                 .device = leat_string_view_from(tensor->device),
-                                 .op_inputs = {&input, 1}};
-  leat_pb_queue_item_t item = {.item_case = LEAT_EAGER_OPERATION, .operation = &message};
-  leat_arena_initialize(leat_allocator_system(), 0, &exchange.arena);
-  leat_status_t status = write_handle(tensor, &exchange.arena, &input);
-  if (!status) status = write_attrs(&type, 1, &exchange.arena, &message);
-  if (!status) status = call(&exchange, &item, NULL);
-  if (!status && out_tensor->dtype != tensor->dtype) {
-    status = leat_make_status(LEAT_INTERNAL,
-                              "Reading the answer of Enqueue failed: a tensor is of type %s, must "
-                              "be %s",
-                              leat_dtype_name(out_tensor->dtype), leat_dtype_name(tensor->dtype));
-    leat_tensor_release(out_tensor);
-  }
-  leat_arena_deinitialize(&exchange.arena);
+  leat_eager_cluster_t* cluster = tensor->cluster;
+  const leat_eager_fetch_t fetch = {.calls = &cluster->calls,
+                                    .channel = tensor->peer->channel,
+                                    .task = tensor->peer->task.name,
+                                    .context_id = cluster->context_id,
+                                    .handle = name_tensor(tensor)};
+  LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
+  leat_status_t status = leat_eager_fetch(&fetch, out_tensor);
+  leat_eager_cluster_leave(cluster);
   return status;
 }
 

@@ -1,7 +1,7 @@
 // Works on the queue of a call of Enqueue: executes ops, takes tensors and functions from the
-// client, and lets go of what it no longer needs. An op reads tensors that are here, or that came
-// with it; its outputs are kept here under its number, and the answer tells their shapes. An op
-// without a number has its outputs in the answer instead.
+// client, and lets go of what it no longer needs. An op reads tensors that are here, that came with
+// it, or that are fetched from other tasks; its outputs are kept here under its number, and the
+// answer tells their shapes. An op without a number has its outputs in the answer instead.
 //
 //   Send and Recv, between tasks:   _Send(tensor) ─▶ rendezvous of the context ─▶ _Recv of the
 //                                   client or of another task, which ask by RecvTensor
@@ -12,6 +12,8 @@
 #include <inttypes.h>
 
 #include "cluster/eager_context.h"
+#include "cluster/eager_function.h"
+#include "cluster/eager_input.h"
 #include "device/device_name.h"
 #include "function/body_graph.h"
 #include "formats/wire/shape_proto.h"
@@ -19,7 +21,6 @@
 #include "graph/function/graph_functions.h"
 #include "graph/op/attr_proto.h"
 #include "graph/storage.h"
-#include "kernel/function_runtime.h"
 #include "kernel/rendezvous.h"
 #include "kernel/tuple.h"
 
@@ -113,8 +114,8 @@ static leat_status_t read_input(queue_t* queue, const leat_pb_operation_input_t*
                                 leat_tensor_t* out_tensor) {
   switch (input->item_case) {
     case LEAT_EAGER_INPUT_HANDLE:
-      return leat_eager_context_share(queue->context, input->remote_handle->op_id,
-                                      input->remote_handle->output_num, out_tensor);
+      return leat_eager_input_find(queue->context, input->remote_handle, queue->run.cancellation,
+                                   out_tensor);
     case LEAT_EAGER_INPUT_TENSOR:
       return read_tensor(queue, input->tensor, out_tensor);
     default:
@@ -243,9 +244,7 @@ static leat_status_t make_key(const operation_t* operation, leat_string_view_t* 
 // The rendezvous of the step with the context's number, retained.
 static leat_status_t open_rendezvous(leat_eager_context_t* context,
                                      leat_rendezvous_t** out_rendezvous) {
-  leat_mutex_lock(&context->mutex);
-  leat_task_t* task = context->task;
-  leat_mutex_unlock(&context->mutex);
+  leat_task_t* task = leat_eager_context_task(context);
   leat_rendezvous_source_t* source = task == task->root
                                          ? leat_rendezvous_table_source(task->rendezvous)
                                          : &task->view.source;
@@ -338,78 +337,27 @@ static leat_status_t transfer(operation_t* operation, leat_pb_queue_response_t* 
   return answer(operation, output, sends ? 0 : 1, response);
 }
 
-// ---- Parts of functions -------------------------------------------------------------------------
+// ---- Functions ----------------------------------------------------------------------------------
 
-typedef struct component_s {
-  leat_notification_t ended;
-  leat_status_t status;
-} component_t;
-
-// A leat_function_done_fn_t.
-static void end_component(void* data, leat_status_t status) {
-  component_t* component = data;
-  component->status = status;
-  leat_notification_open(&component->ended);
+static leat_eager_call_t make_call(const operation_t* operation) {
+  return (leat_eager_call_t){.context = operation->queue->context,
+                             .kernels = operation->kernels,
+                             .function = {operation->message->name, operation->request.attrs,
+                                          operation->request.attr_count},
+                             .arguments = operation->inputs,
+                             .argument_count = operation->request.input_count,
+                             .cancellation = operation->queue->run.cancellation,
+                             .arena = &operation->queue->call->arena};
 }
 
-// Makes the part ready to run, and checks what the client says of it.
-static leat_status_t prepare_component(const operation_t* operation, uint64_t* out_handle,
-                                       int* out_return_count) {
-  const leat_pb_operation_t* message = operation->message;
-  leat_function_runtime_t* functions = operation->kernels->functions;
-  const leat_function_name_t name = {message->name, operation->request.attrs,
-                                     operation->request.attr_count};
-  const leat_pb_int32_list_t* numbers = operation->output_numbers;
-  int argument_count;
-  if (message->func_step_id == LEAT_EVERY_STEP) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Executing '%.*s' failed: func_step_id is 0, must be that of a step",
-                            LEAT_SV_ARG(message->name));
-  }
-  LEAT_RETURN_IF_ERROR(functions->vtable->instantiate(
-      functions, &name, operation->kernels->device->name, out_handle));
-  LEAT_RETURN_IF_ERROR(
-      functions->vtable->signature(functions, *out_handle, &argument_count, out_return_count));
-  if (!numbers || numbers->count == (size_t)*out_return_count) return leat_ok_status();
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Executing '%.*s' failed: there are %zu values of output_num, must be "
-                          "%d, one for each output",
-                          LEAT_SV_ARG(message->name), numbers->count, *out_return_count);
-}
-
-// Runs a part of a function in the client's step, and waits for its end. What it sends to parts
-// that come later stays until the client has the step cleaned up; where it fails, they hear of it.
 static leat_status_t run_component(operation_t* operation, leat_pb_queue_response_t* response) {
-  queue_t* queue = operation->queue;
-  leat_eager_kernels_t* kernels = operation->kernels;
-  const int64_t step_id = operation->message->func_step_id;
-  component_t component = {.status = NULL};
+  const leat_eager_call_t call = make_call(operation);
+  const leat_pb_int32_list_t* numbers = operation->output_numbers;
   leat_tensor_t* outputs;
-  uint64_t handle;
   int count;
-  LEAT_RETURN_IF_ERROR(prepare_component(operation, &handle, &count));
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(&queue->call->arena, (size_t)count + 1, &outputs));
-  const leat_step_services_t caller = {.step_id = step_id,
-                                       .memory = kernels->device->memory,
-                                       .pool = kernels->device->pool,
-                                       .resources = kernels->resources,
-                                       .step_resources = kernels->step_resources,
-                                       .functions = kernels->functions,
-                                       .cancellation = queue->run.cancellation};
-  const leat_function_call_t call = {.caller = &caller,
-                                     .arguments = operation->inputs,
-                                     .argument_count = operation->request.input_count,
-                                     .returns = outputs,
-                                     .return_count = count,
-                                     .step_id = step_id};
-  leat_notification_initialize(&component.ended);
-  kernels->functions->vtable->run(kernels->functions, handle, &call, end_component, &component);
-  leat_notification_wait(&component.ended, LEAT_DEADLINE_NEVER);
-  leat_notification_deinitialize(&component.ended);
-  if (!component.status) return answer(operation, outputs, count, response);
-  leat_rendezvous_table_abort(queue->context->root->rendezvous, step_id,
-                              leat_status_clone(component.status));
-  return component.status;
+  LEAT_RETURN_IF_ERROR(leat_eager_call_part(&call, operation->message->func_step_id,
+                                            numbers ? (int)numbers->count : -1, &outputs, &count));
+  return answer(operation, outputs, count, response);
 }
 
 // ---- Items --------------------------------------------------------------------------------------
@@ -429,6 +377,21 @@ static leat_status_t run_kernel(operation_t* operation, leat_pb_queue_response_t
   return status ? status : answer(operation, outputs, count, response);
 }
 
+// Runs a function by its kernel, unless it needs other tasks.
+static leat_status_t run_function(operation_t* operation, leat_pb_queue_response_t* response) {
+  const leat_eager_call_t call = make_call(operation);
+  leat_eager_spans_t* spans = leat_eager_context_spans(call.context);
+  leat_tensor_t* outputs;
+  int count;
+  bool needs_others = false;
+  leat_status_t status = leat_eager_call_spans(spans, &call, &needs_others);
+  if (!status && needs_others) status = leat_eager_call_spanning(spans, &call, &outputs, &count);
+  leat_eager_spans_release(spans);
+  LEAT_RETURN_IF_ERROR(status);
+  return needs_others ? answer(operation, outputs, count, response)
+                      : run_kernel(operation, response);
+}
+
 static leat_status_t execute(operation_t* operation, leat_pb_queue_response_t* response) {
   const leat_eager_context_t* context = operation->queue->context;
   const bool is_component = operation->message->is_component_function;
@@ -439,8 +402,37 @@ static leat_status_t execute(operation_t* operation, leat_pb_queue_response_t* r
   LEAT_RETURN_IF_ERROR(read_attrs(operation));
   LEAT_RETURN_IF_ERROR(read_inputs(operation));
   if (is_component) return run_component(operation, response);
+  if (operation->message->is_function) return run_function(operation, response);
   const bool is_transfer = operation->request.op->flags & (LEAT_OP_SEND | LEAT_OP_RECV);
   return is_transfer ? transfer(operation, response) : run_kernel(operation, response);
+}
+
+// Whether |message| has the name of a task, and not one that begins with it (task 10 with task 1).
+static bool has_name(leat_string_view_t message, leat_string_view_t name) {
+  for (; message.size > name.size; message = leat_string_view_from_index(message, 1)) {
+    const char next = message.data[name.size];
+    if (leat_string_view_starts_with(message, name) && !(next >= '0' && next <= '9')) return true;
+  }
+  return false;
+}
+
+// Says which other task was lost, where |status| (taken) names one, in TensorFlow's words: by them
+// its parameter server strategy tells the loss of a parameter server, after which it gives up, from
+// that of a worker, whose calls another one gets.
+static leat_status_t name_lost_task(const leat_task_t* task, leat_status_t status) {
+  const leat_status_code_t code = leat_status_code(status);
+  if (code != LEAT_UNAVAILABLE && code != LEAT_ABORTED) return status;
+  const char* message = leat_status_message(status);
+  for (int i = 0; i < task->spec.task_count; ++i) {
+    const leat_string_view_t name = task->spec.tasks[i].name;
+    if (i == task->number || !has_name(leat_string_view_from(message), name)) continue;
+    leat_status_t named = leat_make_status(
+        code, "%s\nAdditional GRPC error information from remote target %.*s: a call to it failed",
+        message, LEAT_SV_ARG(name));
+    leat_status_free(status);
+    return named;
+  }
+  return status;
 }
 
 static leat_status_t run_operation(queue_t* queue, const leat_pb_operation_t* message,
@@ -451,7 +443,7 @@ static leat_status_t run_operation(queue_t* queue, const leat_pb_operation_t* me
   leat_status_t status = execute(&operation, response);
   leat_tensors_release(operation.inputs, operation.request.input_count);
   leat_graph_storage_release(operation.storage);
-  return status;
+  return name_lost_task(leat_eager_context_task(queue->context), status);
 }
 
 static leat_status_t keep_tensors(queue_t* queue, const leat_pb_send_tensor_op_t* message) {

@@ -3,65 +3,28 @@
 // Recv, in whatever order they come, until the client has the step cleaned up. Several of them give
 // outputs of one op. Functions that TensorFlow itself cuts into parts are in
 // tests/oracle/eager_function_oracle.py.
-#include <stdlib.h>
-#include <string.h>
-
-#include "cluster/cluster_scene.h"
-#include "cluster/eager_context.h"
+#include "cluster/eager_text.h"
 #include "cluster/rendezvous_table.h"
-#include "formats/wire/tensor_content.h"
-#include "formats/wire/text.h"
 
-#define SERVICE "/tensorflow.eager.EagerService/"
-#define CONTEXT "context_id: 77 "
 #define KEY                                                                                \
   "attr { key: 'tensor_name' value { s: 'v' } }"                                           \
   "attr { key: 'send_device' value { s: '" CLUSTER_PS_CPU "' } }"                          \
   "attr { key: 'send_device_incarnation' value { i: 1 } }"                                 \
   "attr { key: 'recv_device' value { s: '" CLUSTER_PS_CPU "' } }"
-// Declares an argument or a return.
-#define FLOAT(kind, name) kind "_arg { name: '" name "' type: DT_FLOAT } "
-// An item that registers a function.
-#define REGISTER(name, arguments, node, attrs, rest)                                          \
-  "queue { register_function { is_component_function: true function_def { signature { name: '" \
-  name "' " arguments " } node_def { name: 'n' op: '" node "' " attrs " } " rest " } } } "
-// An argument of a call: the number 3.
-#define THREE "op_inputs { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } "
-
-// Begins a call whose message is written as text.
-static void start(cluster_scene_t* cluster, const char* method,
-                  const leat_message_descriptor_t* descriptor, const char* text,
-                  cluster_call_t* out_call) {
-  leat_arena_t arena;
-  leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  void* message = calloc(1, descriptor->size_bytes);
-  LEAT_EXPECT_OK(leat_text_parse(descriptor, leat_string_view_from(text), &arena, message));
-  cluster_call_start(cluster, CLUSTER_PS, method, descriptor, message, out_call);
-  leat_arena_deinitialize(&arena);
-  free(message);
-}
-
-static void enqueue(cluster_scene_t* cluster, const char* text, leat_status_code_t code,
-                    const char* says) {
-  cluster_call_t call;
-  start(cluster, SERVICE "Enqueue", &leat_pb_enqueue_request_descriptor, text, &call);
-  cluster_call_expect(&call, code, says, NULL, NULL);
-  cluster_call_free(&call);
-}
 
 // The fields of an operation are |text|, what comes behind it |rest|.
 static void start_component(cluster_scene_t* cluster, const char* text, const char* rest,
-                       cluster_call_t* out_call) {
+                            cluster_call_t* out_call) {
   char all[1024];
   snprintf(all, sizeof all,
            CONTEXT "operation { is_function: true is_component_function: true device: '"
            CLUSTER_PS_CPU "' %s } %s", text, rest);
-  start(cluster, SERVICE "RunComponentFunction",
-        &leat_pb_run_component_function_request_descriptor, all, out_call);
+  eager_start(cluster, CLUSTER_PS, SERVICE "RunComponentFunction",
+              &leat_pb_run_component_function_request_descriptor, all, out_call);
 }
 
 static void run_component(cluster_scene_t* cluster, const char* text, const char* rest,
-                     leat_status_code_t code, const char* says) {
+                          leat_status_code_t code, const char* says) {
   cluster_call_t call;
   start_component(cluster, text, rest, &call);
   cluster_call_expect(&call, code, says, NULL, NULL);
@@ -89,19 +52,17 @@ static float run_for_value(cluster_scene_t* cluster, const char* text) {
 static int set_up(void** state) {
   cluster_scene_set_up(state);
   cluster_scene_t* cluster = *state;
-  const leat_pb_create_context_request_t request = {.context_id = 77};
-  cluster_call(cluster, CLUSTER_PS, SERVICE "CreateContext",
-               &leat_pb_create_context_request_descriptor, &request, LEAT_OK, "");
-  enqueue(cluster,
-          CONTEXT REGISTER("negate", FLOAT("input", "x") FLOAT("output", "y"), "Neg",
-                           "input: 'x' attr { key: 'T' value { type: DT_FLOAT } }",
-                           "ret { key: 'y' value: 'n:y:0' }")
-              REGISTER("send", FLOAT("input", "x"), "_Send",
-                       "input: 'x' attr { key: 'T' value { type: DT_FLOAT } }" KEY, "")
-              REGISTER("receive", FLOAT("output", "y"), "_Recv",
-                       "attr { key: 'tensor_type' value { type: DT_FLOAT } }" KEY,
-                       "ret { key: 'y' value: 'n:tensor:0' }"),
-          LEAT_OK, "");
+  eager_create_context(cluster, CLUSTER_PS);
+  eager_enqueue(cluster, CLUSTER_PS,
+                CONTEXT REGISTER("negate", FLOAT("input", "x") FLOAT("output", "y"), "Neg",
+                                 "input: 'x' attr { key: 'T' value { type: DT_FLOAT } }",
+                                 "ret { key: 'y' value: 'n:y:0' }")
+                    REGISTER("send", FLOAT("input", "x"), "_Send",
+                             "input: 'x' attr { key: 'T' value { type: DT_FLOAT } }" KEY, "")
+                    REGISTER("receive", FLOAT("output", "y"), "_Recv",
+                             "attr { key: 'tensor_type' value { type: DT_FLOAT } }" KEY,
+                             "ret { key: 'y' value: 'n:tensor:0' }"),
+                LEAT_OK, "");
   return 0;
 }
 
@@ -122,9 +83,9 @@ static void parts_give_outputs_of_one_op(void** state) {
     snprintf(drop, sizeof drop,
              CONTEXT "queue { handle_to_decref { op_id: 5 output_num: %d } }", i);
     assert_true(run_for_value(cluster, input) == 3);
-    enqueue(cluster, drop, LEAT_OK, "");
+    eager_enqueue(cluster, CLUSTER_PS, drop, LEAT_OK, "");
     run_component(cluster, input, "output_num: 0", LEAT_INVALID_ARGUMENT, "Op ID: 5");
-    enqueue(cluster, drop, LEAT_INVALID_ARGUMENT, "Op ID: 5");
+    eager_enqueue(cluster, CLUSTER_PS, drop, LEAT_INVALID_ARGUMENT, "Op ID: 5");
   }
   assert_int_equal(cluster_task(cluster, CLUSTER_PS)->eager_contexts->outputs.count, 0);
 }
@@ -145,7 +106,8 @@ static void parts_meet_in_a_step(void** state) {
   // What was not received ends with the step; who comes late is told that it is over.
   run_component(cluster, "id: 4 func_step_id: 10 name: 'send'" THREE, "", LEAT_OK, "");
   assert_false(leat_rendezvous_table_is_empty(task->rendezvous, 10));
-  enqueue(cluster, CONTEXT "queue { cleanup_function { step_id: 10 } }", LEAT_OK, "");
+  eager_enqueue(cluster, CLUSTER_PS, CONTEXT "queue { cleanup_function { step_id: 10 } }", LEAT_OK,
+                "");
   assert_true(leat_rendezvous_table_is_over(task->rendezvous, 10));
   run_component(cluster, "id: 5 func_step_id: 10 name: 'receive'", "output_num: 0", LEAT_ABORTED,
                 "");
@@ -185,8 +147,8 @@ static void bad_messages_are_refused(void** state) {
       CONTEXT, CONTEXT "operation { name: 'negate' is_function: true }",
       CONTEXT "operation { name: 'negate' is_component_function: true }"};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kNoParts); ++i) {
-    start(cluster, SERVICE "RunComponentFunction",
-          &leat_pb_run_component_function_request_descriptor, kNoParts[i], &call);
+    eager_start(cluster, CLUSTER_PS, SERVICE "RunComponentFunction",
+                &leat_pb_run_component_function_request_descriptor, kNoParts[i], &call);
     cluster_call_expect(&call, LEAT_INTERNAL, "must be a part of a function", NULL, NULL);
     cluster_call_free(&call);
   }
@@ -218,7 +180,8 @@ static void bad_messages_are_refused(void** state) {
     run_component(cluster, kBad[i].text, kBad[i].rest, kBad[i].code, kBad[i].says);
   }
   // The step that is every step is none to clean up.
-  enqueue(cluster, CONTEXT "queue { cleanup_function { step_id: 0 } }", LEAT_OK, "");
+  eager_enqueue(cluster, CLUSTER_PS, CONTEXT "queue { cleanup_function { step_id: 0 } }", LEAT_OK,
+                "");
   assert_true(run_for_value(cluster, "id: -1 func_step_id: 1 name: 'negate'" THREE) == -3);
 }
 

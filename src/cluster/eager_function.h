@@ -1,0 +1,58 @@
+// The functions that an eager client calls on this task: parts of those that the client has cut up
+// (RunComponentFunction), and whole ones (Enqueue). A whole one may have nodes on other tasks, or
+// get resources that are there. So TensorFlow's parameter server strategy works, whose client calls
+// functions on workers with the handles of variables that parameter servers have:
+//
+//   Enqueue(f, handle on ps) ─▶ a session of this task over itself and ps ─▶ RunGraph on ps
+//
+// What needs this task alone runs in the context's own session and makes none of these.
+#ifndef LEAT_CLUSTER_EAGER_FUNCTION_H_
+#define LEAT_CLUSTER_EAGER_FUNCTION_H_
+
+#include "cluster/eager_context.h"
+
+// A call; everything is borrowed.
+typedef struct leat_eager_call_s {
+  leat_eager_context_t* context;
+  const leat_eager_kernels_t* kernels;  // of the device that the client named
+  leat_function_name_t function;
+  const leat_tensor_t* arguments;
+  int argument_count;
+  leat_cancellation_t* cancellation;
+  leat_arena_t* arena;                  // of the outputs' array
+} leat_eager_call_t;
+
+// Runs a part of a function in the client's step |step_id|, and waits for its end. What it sends to
+// parts that come later stays until the client has the step cleaned up; where it fails, they hear
+// of it. |output_count| is how many outputs the client expects, below 0: any number. |*out_outputs|
+// [*out_count] are the caller's to release. INVALID_ARGUMENT where the numbers do not fit.
+LEAT_MUST_USE leat_status_t leat_eager_call_part(const leat_eager_call_t* call, int64_t step_id,
+                                                 int output_count, leat_tensor_t** out_outputs,
+                                                 int* out_count);
+
+// ---- Functions that need other tasks ------------------------------------------------------------
+
+// The sessions of a context over several tasks. A session is made with the first call that needs
+// its tasks, which must be up. When a call on it ends with UNAVAILABLE or ABORTED, as when a task
+// has died or was started anew, the next call makes another. Any thread.
+typedef struct leat_eager_spans_s leat_eager_spans_t;
+// |task| is the context's by its name in the client's cluster, which |context| outlives.
+LEAT_MUST_USE leat_status_t leat_eager_spans_create(leat_eager_context_t* context,
+                                                    leat_task_t* task,
+                                                    leat_eager_spans_t** out_spans);
+void leat_eager_spans_retain(leat_eager_spans_t* spans);
+void leat_eager_spans_release(leat_eager_spans_t* spans);  // NULL is allowed
+// Lets the next call of the function |name| look at it anew, since its definition was removed.
+void leat_eager_spans_forget(leat_eager_spans_t* spans, leat_string_view_t name);
+
+// Whether the call needs other tasks: those of resources among its arguments, and those that nodes
+// of the function, or of one that it calls, ask for.
+LEAT_MUST_USE leat_status_t leat_eager_call_spans(leat_eager_spans_t* spans,
+                                                  const leat_eager_call_t* call, bool* out_spans);
+// Runs such a call, and waits for its end. What the tasks cannot be reached for, and what a session
+// over them says, is its status. |*out_outputs| [*out_count] are here, and the caller's to release.
+LEAT_MUST_USE leat_status_t leat_eager_call_spanning(leat_eager_spans_t* spans,
+                                                     const leat_eager_call_t* call,
+                                                     leat_tensor_t** out_outputs, int* out_count);
+
+#endif  // LEAT_CLUSTER_EAGER_FUNCTION_H_
