@@ -111,20 +111,27 @@ static void a_handle_leads_to_its_task(void** state) {
 static void nodes_lead_to_their_task(void** state) {
   cluster_scene_t* cluster = *state;
   size_t graphs;
-  eager_enqueue(cluster, CLUSTER_WORKER, CONTEXT FAR(CLUSTER_PS_CPU) OUTER READ, LEAT_OK, "");
   eager_enqueue(cluster, CLUSTER_PS, CONTEXT VARIABLE, LEAT_OK, "");
+  // A function that needs no other task, and what calls it.
+  eager_enqueue(cluster, CLUSTER_WORKER, CONTEXT FAR("CPU:0") OUTER READ, LEAT_OK, "");
+  assert_true(call(cluster, "outer", THREE, LEAT_OK, "") == -3);
+  assert_int_equal(count_sessions(cluster, &graphs), 0);
+  // Another one of the name, which does.
+  eager_enqueue(cluster, CLUSTER_WORKER,
+                CONTEXT "queue { remove_function { function_name: 'far' } }" FAR(CLUSTER_PS_CPU),
+                LEAT_OK, "");
+  eager_enqueue(cluster, CLUSTER_WORKER,
+                CONTEXT "queue { remove_function { function_name: 'outer' } }" OUTER, LEAT_OK, "");
   assert_true(call(cluster, "outer", THREE, LEAT_OK, "") == -3);
   assert_true(call(cluster, "far", THREE, LEAT_OK, "") == -3);
   assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
   assert_int_equal(count_sessions(cluster, &graphs), 1);
   assert_int_equal(graphs, 3);
-  // A function of the name that needs no other task, and what calls it.
+  // And back again.
   eager_enqueue(cluster, CLUSTER_WORKER,
-                CONTEXT "queue { remove_function { function_name: 'far' } }"
-                "queue { remove_function { function_name: 'outer' } }" FAR("CPU:0") OUTER,
-                LEAT_OK, "");
+                CONTEXT "queue { remove_function { function_name: 'far' } }" FAR("CPU:0"), LEAT_OK,
+                "");
   assert_true(call(cluster, "far", THREE, LEAT_OK, "") == -3);
-  assert_true(call(cluster, "outer", THREE, LEAT_OK, "") == -3);
   count_sessions(cluster, &graphs);
   assert_int_equal(graphs, 3);
 }
