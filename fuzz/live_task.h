@@ -26,6 +26,8 @@
 #include "cluster/rpc_module.h"
 #include "cluster/server.h"
 #include "cluster/service.h"
+#include "formats/generated/eager_service.h"
+#include "formats/generated/worker_service.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/text.h"
 #include "init.h"
@@ -241,6 +243,29 @@ static bool live_wait(const bool* flag, int milliseconds) {
   return is_set;
 }
 
+// What the other task answers to a call of the method; NULL: nothing that has fields.
+static const leat_message_descriptor_t* live_answer_descriptor(leat_string_view_t name) {
+  static const struct {
+    const char* name;
+    const leat_message_descriptor_t* descriptor;
+  } kAnswers[] = {
+      {"CompleteGroup", &leat_pb_complete_group_response_descriptor},
+      {"CompleteInstance", &leat_pb_complete_instance_response_descriptor},
+      {"Enqueue", &leat_pb_enqueue_response_descriptor},
+      {"GetStatus", &leat_pb_get_status_response_descriptor},
+      {"GetStepSequence", &leat_pb_get_step_sequence_response_descriptor},
+      {"Logging", &leat_pb_logging_response_descriptor},
+      {"RecvBuf", &leat_pb_recv_buf_response_descriptor},
+      {"RecvTensor", &leat_pb_recv_tensor_response_descriptor},
+      {"RegisterGraph", &leat_pb_register_graph_response_descriptor},
+      {"RunGraph", &leat_pb_run_graph_response_descriptor},
+  };
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kAnswers); ++i) {
+    if (leat_string_view_equals(name, kAnswers[i].name)) return kAnswers[i].descriptor;
+  }
+  return NULL;
+}
+
 static const leat_message_descriptor_t* live_descriptor(const leat_service_method_t* methods,
                                                         leat_string_view_t name) {
   for (; methods->name; ++methods) {
@@ -266,8 +291,7 @@ static void live_start(leat_string_view_t name, char* bytes, size_t size) {
 }
 
 // Makes the calls of |text|, of methods that |methods| lists.
-static void live_make_calls(leat_string_view_t text, const leat_service_method_t* methods,
-                            const leat_message_descriptor_t* (*answer_of)(leat_string_view_t)) {
+static void live_make_calls(leat_string_view_t text, const leat_service_method_t* methods) {
   while (text.size && live.call_count < LIVE_MOST_CALLS && live.answer_count < LIVE_MOST_CALLS) {
     const char* end = memmem(text.data, text.size, "\n--\n", 4);
     leat_string_view_t part = {text.data, end ? (size_t)(end - text.data) : text.size};
@@ -279,7 +303,7 @@ static void live_make_calls(leat_string_view_t text, const leat_service_method_t
     if (is_answer) name = leat_string_view_from_index(name, 1);
     size_t size;
     char* bytes = live_message(
-        part, is_answer ? answer_of(name) : live_descriptor(methods, name), &size);
+        part, is_answer ? live_answer_descriptor(name) : live_descriptor(methods, name), &size);
     if (is_answer) {
       live.answers[live.answer_count++] =
           (live_answer_t){name, leat_string_view_make(bytes, size)};
@@ -319,8 +343,7 @@ static const char* const kLiveWords[] = {"Save",   "Write",  "File",    "Restore
 
 // Has a task, new for each input, serve the calls of |data|.
 static void live_task_run(const uint8_t* data, size_t size, const char* prefix,
-                          const leat_service_method_t* methods,
-                          const leat_message_descriptor_t* (*answer_of)(leat_string_view_t)) {
+                          const leat_service_method_t* methods) {
   const leat_runtime_t* runtime;
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kLiveWords); ++i) {  // files are not the target's to write
     if (memmem(data, size, kLiveWords[i], strlen(kLiveWords[i]))) return;
@@ -342,7 +365,7 @@ static void live_task_run(const uint8_t* data, size_t size, const char* prefix,
   leat_task_t* task = leat_server_task(live.server);
   snprintf(live.incarnation, sizeof live.incarnation, "%016llx",
            (unsigned long long)task->devices[0]->incarnation);
-  live_make_calls(leat_string_view_make((const char*)data, size), methods, answer_of);
+  live_make_calls(leat_string_view_make((const char*)data, size), methods);
   live_end();
   leat_server_free(live.server);
   for (int i = 0; i < live.call_count; ++i) free((char*)live.calls[i].piece.data);
