@@ -40,12 +40,12 @@ struct leat_eager_spans_s {
   leat_eager_context_t* context;
   leat_task_t* task;
   leat_mutex_t opening;     // held while a session is made; taken before |mutex|
+  int64_t last_number;      // of a session; guarded by |opening|
   leat_mutex_t mutex;       // guards what follows
   leat_arena_t arena;       // of |functions|
   // Name -> uint8_t[task_count + 1], which tasks it asks for, and at the end whether that is known.
   leat_string_map_t functions;
-  span_t* first;
-  int64_t last_number;      // of a session
+  span_t* first;            // a list
 };
 
 // ---- Calls --------------------------------------------------------------------------------------
@@ -165,13 +165,19 @@ void leat_eager_spans_release(leat_eager_spans_t* spans) {
   leat_allocator_free(leat_allocator_system(), spans);
 }
 
-void leat_eager_spans_forget(leat_eager_spans_t* spans, leat_string_view_t name) {
+// All functions are looked at, since any may call one that is new.
+void leat_eager_spans_look_anew(leat_eager_spans_t* spans) {
   leat_mutex_lock(&spans->mutex);
-  // Those that call it are looked at anew as well.
   for (size_t i = 0; i < spans->functions.count; ++i) {
     uint8_t* tasks = (uint8_t*)(uintptr_t)spans->functions.entries[i].value;
     tasks[spans->task->spec.task_count] = 0;
   }
+  leat_mutex_unlock(&spans->mutex);
+}
+
+void leat_eager_spans_forget(leat_eager_spans_t* spans, leat_string_view_t name) {
+  leat_eager_spans_look_anew(spans);
+  leat_mutex_lock(&spans->mutex);
   for (span_t* span = spans->first; span; span = span->next) {
     leat_master_functions_forget(leat_session_master_options(span->session)->functions, name);
   }
@@ -285,10 +291,14 @@ static leat_string_view_t device_of(const leat_tensor_t* argument) {
   return handle ? handle->device : LEAT_SV("");
 }
 
-// |tasks| [task_count] is all zero.
-static leat_status_t find_tasks(leat_eager_spans_t* spans, const leat_eager_call_t* call,
-                                uint8_t* tasks) {
+leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_eager_call_t* call,
+                                         const uint8_t** out_tasks) {
   const leat_cluster_spec_t* spec = &spans->task->spec;
+  const size_t count = (size_t)spec->task_count;
+  uint8_t* tasks;
+  *out_tasks = NULL;
+  if (count == 1) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, count, &tasks));
   leat_mutex_lock(&spans->mutex);
   leat_status_t status = add_asked(spans, call->function.name, tasks);
   leat_mutex_unlock(&spans->mutex);
@@ -297,19 +307,8 @@ static leat_status_t find_tasks(leat_eager_spans_t* spans, const leat_eager_call
     if (device.size) add_tasks(spec, device, tasks);
   }
   tasks[spans->task->number] = 0;
+  if (memchr(tasks, 1, count)) *out_tasks = tasks;
   return status;
-}
-
-leat_status_t leat_eager_call_spans(leat_eager_spans_t* spans, const leat_eager_call_t* call,
-                                    bool* out_spans) {
-  const size_t count = (size_t)spans->task->spec.task_count;
-  uint8_t* tasks;
-  *out_spans = false;
-  if (count == 1) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, count, &tasks));
-  LEAT_RETURN_IF_ERROR(find_tasks(spans, call, tasks));
-  *out_spans = memchr(tasks, 1, count) != NULL;
-  return leat_ok_status();
 }
 
 // ---- Sessions over tasks ------------------------------------------------------------------------
@@ -456,12 +455,10 @@ static leat_status_t run_on(const leat_eager_call_t* call, const span_t* span,
   return run(call, functions, handle, 0, *out_outputs, *out_count);
 }
 
-leat_status_t leat_eager_call_spanning(leat_eager_spans_t* spans, const leat_eager_call_t* call,
-                                       leat_tensor_t** out_outputs, int* out_count) {
-  uint8_t* tasks;
+leat_status_t leat_eager_call_over(leat_eager_spans_t* spans, const leat_eager_call_t* call,
+                                   const uint8_t* tasks, leat_tensor_t** out_outputs,
+                                   int* out_count) {
   span_t* span;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, (size_t)spans->task->spec.task_count, &tasks));
-  LEAT_RETURN_IF_ERROR(find_tasks(spans, call, tasks));
   LEAT_RETURN_IF_ERROR(open_span(spans, tasks, call->arena, &span));
   leat_status_t status = run_on(call, span, out_outputs, out_count);
   close_span(spans, span, status);

@@ -42,17 +42,23 @@ LEAT_MUST_USE leat_status_t leat_eager_spans_create(leat_eager_context_t* contex
                                                     leat_eager_spans_t** out_spans);
 void leat_eager_spans_retain(leat_eager_spans_t* spans);
 void leat_eager_spans_release(leat_eager_spans_t* spans);  // NULL is allowed
-// Lets the next call of the function |name| look at it anew, since its definition was removed.
+// Lets the next calls look anew which tasks functions ask for, since some were added; and compile
+// the function |name| anew, since its definition was removed.
+void leat_eager_spans_look_anew(leat_eager_spans_t* spans);
 void leat_eager_spans_forget(leat_eager_spans_t* spans, leat_string_view_t name);
 
-// Whether the call needs other tasks: those of resources among its arguments, and those that nodes
-// of the function, or of one that it calls, ask for.
-LEAT_MUST_USE leat_status_t leat_eager_call_spans(leat_eager_spans_t* spans,
-                                                  const leat_eager_call_t* call, bool* out_spans);
-// Runs such a call, and waits for its end. What the tasks cannot be reached for, and what a session
-// over them says, is its status. |*out_outputs| [*out_count] are here, and the caller's to release.
-LEAT_MUST_USE leat_status_t leat_eager_call_spanning(leat_eager_spans_t* spans,
-                                                     const leat_eager_call_t* call,
-                                                     leat_tensor_t** out_outputs, int* out_count);
+// Which other tasks the call needs: those of resources among its arguments, and those that nodes of
+// the function, or of one that it calls, ask for. |*out_tasks| [tasks of the cluster] lies in the
+// call's arena, with 1 for each such task; NULL: this task is enough.
+LEAT_MUST_USE leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans,
+                                                       const leat_eager_call_t* call,
+                                                       const uint8_t** out_tasks);
+// Runs a call over this task and |tasks|, and waits for its end. UNAVAILABLE where they cannot be
+// reached, and what a session over them says. |*out_outputs| [*out_count] are on this task, and the
+// caller's to release.
+LEAT_MUST_USE leat_status_t leat_eager_call_over(leat_eager_spans_t* spans,
+                                                 const leat_eager_call_t* call,
+                                                 const uint8_t* tasks,
+                                                 leat_tensor_t** out_outputs, int* out_count);
 
 #endif  // LEAT_CLUSTER_EAGER_FUNCTION_H_

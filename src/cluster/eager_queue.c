@@ -381,15 +381,14 @@ static leat_status_t run_kernel(operation_t* operation, leat_pb_queue_response_t
 static leat_status_t run_function(operation_t* operation, leat_pb_queue_response_t* response) {
   const leat_eager_call_t call = make_call(operation);
   leat_eager_spans_t* spans = leat_eager_context_spans(call.context);
+  const uint8_t* others = NULL;
   leat_tensor_t* outputs;
   int count;
-  bool needs_others = false;
-  leat_status_t status = leat_eager_call_spans(spans, &call, &needs_others);
-  if (!status && needs_others) status = leat_eager_call_spanning(spans, &call, &outputs, &count);
+  leat_status_t status = leat_eager_call_find_tasks(spans, &call, &others);
+  if (!status && others) status = leat_eager_call_over(spans, &call, others, &outputs, &count);
   leat_eager_spans_release(spans);
   LEAT_RETURN_IF_ERROR(status);
-  return needs_others ? answer(operation, outputs, count, response)
-                      : run_kernel(operation, response);
+  return others ? answer(operation, outputs, count, response) : run_kernel(operation, response);
 }
 
 static leat_status_t execute(operation_t* operation, leat_pb_queue_response_t* response) {

@@ -118,10 +118,10 @@ static void nodes_lead_to_their_task(void** state) {
   assert_int_equal(count_sessions(cluster, &graphs), 0);
   // Another one of the name, which does.
   eager_enqueue(cluster, CLUSTER_WORKER,
-                CONTEXT "queue { remove_function { function_name: 'far' } }" FAR(CLUSTER_PS_CPU),
-                LEAT_OK, "");
-  eager_enqueue(cluster, CLUSTER_WORKER,
-                CONTEXT "queue { remove_function { function_name: 'outer' } }" OUTER, LEAT_OK, "");
+                CONTEXT "queue { remove_function { function_name: 'far' } }"
+                "queue { remove_function { function_name: 'outer' } }" OUTER, LEAT_OK, "");
+  call(cluster, "outer", THREE, LEAT_NOT_FOUND, "'far'");
+  eager_enqueue(cluster, CLUSTER_WORKER, CONTEXT FAR(CLUSTER_PS_CPU), LEAT_OK, "");
   assert_true(call(cluster, "outer", THREE, LEAT_OK, "") == -3);
   assert_true(call(cluster, "far", THREE, LEAT_OK, "") == -3);
   assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
