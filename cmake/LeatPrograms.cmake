@@ -19,7 +19,15 @@ if(LEAT_MICROHTTPD_INCLUDE AND LEAT_MICROHTTPD_LIBRARY)
   leat_glob(board_sources board/*.c)
   list(FILTER board_sources EXCLUDE REGEX "_test\\.c$")
   set(page ${CMAKE_SOURCE_DIR}/board/page)
-  set(assets ${page}/page.html ${page}/page.css ${page}/built/page.js)
+  set(script ${page}/built/page.js)
+  if(LEAT_BOARD STREQUAL "source")
+    set(script ${CMAKE_BINARY_DIR}/page/page.js)
+    file(GLOB page_sources CONFIGURE_DEPENDS ${page}/*.ts)
+    add_custom_command(OUTPUT ${script} VERBATIM
+      COMMAND ${CMAKE_SOURCE_DIR}/dev/board-page --out ${script}
+      DEPENDS ${page_sources} ${page}/package.json ${CMAKE_SOURCE_DIR}/dev/board-page)
+  endif()
+  set(assets ${page}/page.html ${page}/page.css ${script})
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/board_assets.c VERBATIM
     COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/board_assets.c "-DFILES=${assets}"
             -P ${CMAKE_SOURCE_DIR}/cmake/LeatEmbed.cmake
