@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Leat's cluster beside TensorFlow's: bench/cluster.py [--rows REGEX] [--rounds N] [--quick]
-[--inside] [--ucx | --hosts]
+[--inside] [--ucx | --hosts] [--spare N]
 
 Both clusters have one parameter server and two workers, each a process on this machine, and are
 driven by TensorFlow's Python client, which is a process of its own and speaks to worker 0. The
@@ -14,7 +14,8 @@ on one of its own, whose reductions go around a ring; all are on this machine, s
 between hosts, which the first way spares, costs the two alike. With --inside the client is a part
 of worker 0's process, and runs steps through the C API of the library that serves there
 (bench/client_in_master.py); how long a byte takes there and back by TCP, between two processes that
-wait for each other, is shown beside. Steps fetch nothing: what is measured is the cluster's work
+wait for each other, is shown beside. With --spare there are so many more tasks, and null steps
+alone are timed, over one other task up to all. Steps fetch nothing: what is measured is the cluster's work
 and not the way of a value into Python.
 """
 import argparse
@@ -51,23 +52,29 @@ tf.train.Server({'ps': [sys.argv[1]]}, job_name='ps', task_index=0).join()
 
 
 # ---- what the steps do ---------------------------------------------------------------------------
-def build_steps(tf, workers):
-  """-> graph, op that initializes, {row: (op, how many steps a round, unit)}"""
+def build_null_steps(tf, spare):
+  """-> {row: (ops, how many steps a round, unit)}, over one task besides worker 0, two, ..."""
+  nothing = []
+  for device in [WORKER0, PS, WORKER1] + ['/job:spare/task:%d' % i for i in range(spare)]:
+    with tf.device(device):
+      nothing.append(tf.no_op())
+  return {'null step, %d remote tasks' % remote: (nothing[:remote + 1], 200, 'us')
+          for remote in range(len(nothing))}
+
+
+def build_steps(tf, workers, spare):
+  """-> graph, op that initializes, {row: (ops, how many steps a round, unit)}"""
   from tensorflow.python.ops import collective_ops
   with tf.Graph().as_default() as graph:
-    nothing = []
-    for device in (WORKER0, PS, WORKER1):
-      with tf.device(device):
-        nothing.append(tf.no_op())
+    steps = build_null_steps(tf, spare)
+    if spare:
+      return graph, tf.no_op(), steps
     with tf.device(PS):
       start = tf.Variable(0.0, use_resource=True, name='start')
       large = tf.Variable(tf.zeros([LARGE]), use_resource=True, name='large')
       table = tf.Variable(tf.zeros(TABLE), use_resource=True, name='table')
     with tf.device(WORKER0):
       mine = tf.Variable(tf.ones([LARGE]), use_resource=True, name='mine')
-    steps = {}
-    for remote in range(3):
-      steps['null step, %d remote tasks' % remote] = (nothing[:remote + 1], 200, 'us')
     value = start.read_value()
     for hop in range(HOPS):  # from the parameter server to worker 0 and back
       with tf.device(PS if hop % 2 else WORKER0):
@@ -103,10 +110,7 @@ def time_steps(step, count):
 def life_of_a_session(tf, cluster):
   """-> a function: a session is made, runs a first step on three tasks, and ends"""
   with tf.Graph().as_default() as graph:
-    nothing = []
-    for device in (WORKER0, PS, WORKER1):
-      with tf.device(device):
-        nothing.append(tf.no_op())
+    nothing = build_null_steps(tf, 0)['null step, 2 remote tasks'][0]
 
   def live():
     with cluster.session(MASTER, graph) as session:
@@ -178,7 +182,7 @@ def measure_tcp(count):
 
 def measure_inside(tf, clusters, options):
   """Yields row, ([Leat's seconds], [TensorFlow's]), unit."""
-  graph, init, steps = build_steps(tf, 2)
+  graph, init, steps = build_steps(tf, 2, options.spare)
   clients = [InsideClient(tf, cluster, graph) for cluster in clusters]
 
   def timers_of(targets, what='step'):
@@ -188,8 +192,9 @@ def measure_inside(tf, clusters, options):
     for client in clients:
       client.time('step', [init.name], 1)
     yield from measure_rows(steps, timers_of, options)
-    yield from measure_lives(lambda: timers_of(steps['null step, 2 remote tasks'][0], 'life'),
-                             options)
+    if not options.spare:
+      yield from measure_lives(lambda: timers_of(steps['null step, 2 remote tasks'][0], 'life'),
+                               options)
   finally:
     for client in clients:
       client.close()
@@ -237,7 +242,7 @@ def measure_servers(options):
 # ---- rounds --------------------------------------------------------------------------------------
 def measure_steps(tf, clusters, options):
   """Yields row, ([Leat's seconds], [TensorFlow's]), unit."""
-  graph, init, steps = build_steps(tf, len(HOSTS[0]) if options.hosts else 2)
+  graph, init, steps = build_steps(tf, len(HOSTS[0]) if options.hosts else 2, options.spare)
   sessions = [cluster.session(MASTER, graph) for cluster in clusters]
   for session in sessions:
     session.run(init)
@@ -246,6 +251,8 @@ def measure_steps(tf, clusters, options):
                               for session in sessions], options)
   for session in sessions:
     session.close()
+  if options.spare:
+    return
   yield from measure_lives(
       lambda: [functools.partial(time_steps, life_of_a_session(tf, cluster))
                for cluster in clusters], options)
@@ -296,6 +303,8 @@ def main():
                    help='reductions of four workers by hosts beside those around a ring')
   parser.add_argument('--inside', action='store_true',
                       help='the client is in the process of the master')
+  parser.add_argument('--spare', type=int, default=0,
+                      help='so many more tasks, for null steps alone')
   options = parser.parse_args()
   if options.inside and options.hosts:
     parser.error('--inside goes with --ucx alone')
@@ -314,7 +323,8 @@ def main():
     names = 'Leat min, median', 'TensorFlow'
     if options.ucx:
       names = 'by UCX min, median', 'by gRPC', 'TensorFlow'
-    clusters = [Cluster({'ps': p, 'worker': p * 2}, config)
+    jobs = {'ps': 1, 'worker': 2, 'spare': options.spare}
+    clusters = [Cluster({job: p * count for job, count in jobs.items() if count}, config)
                 for p in ('ULT' if options.ucx else 'LT')]
   try:
     if not options.inside:
@@ -329,7 +339,7 @@ def main():
   finally:
     for cluster in clusters:
       cluster.stop()
-  is_beside_tensorflow = names[1] == 'TensorFlow' and not options.inside
+  is_beside_tensorflow = names[1] == 'TensorFlow' and not options.inside and not options.spare
   if is_beside_tensorflow and re.search(options.rows,
                                         'server start to port, memory of an idle server'):
     for row, (*values, unit) in measure_servers(options).items():
