@@ -15,8 +15,8 @@ between hosts, which the first way spares, costs the two alike. With --inside th
 of worker 0's process, and runs steps through the C API of the library that serves there
 (bench/client_in_master.py); how long a byte takes there and back by TCP, between two processes that
 wait for each other, is shown beside. With --spare there are so many more tasks, and null steps
-alone are timed, over one other task up to all. Steps fetch nothing: what is measured is the cluster's work
-and not the way of a value into Python.
+alone are timed, over one other task up to all. Steps fetch nothing: what is measured is the
+cluster's work and not the way of a value into Python.
 """
 import argparse
 import functools
