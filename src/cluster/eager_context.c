@@ -512,11 +512,13 @@ leat_status_t leat_eager_context_add_functions(leat_eager_context_t* context,
                                                const leat_pb_function_def_library_t* library,
                                                const leat_pb_function_def_t* function) {
   const leat_op_registry_t* ops = context->graph->graph->ops;
-  if (library) {
-    LEAT_RETURN_IF_ERROR(leat_function_library_add_all(context->functions, ops, library));
-  }
-  return function ? leat_function_library_add(context->functions, ops, function)
-                  : leat_ok_status();
+  leat_status_t status = leat_ok_status();
+  if (library) status = leat_function_library_add_all(context->functions, ops, library);
+  if (!status && function) status = leat_function_library_add(context->functions, ops, function);
+  leat_eager_spans_t* spans = leat_eager_context_spans(context);
+  leat_eager_spans_look_anew(spans);
+  leat_eager_spans_release(spans);
+  return status;
 }
 
 leat_status_t leat_eager_context_remove_function(leat_eager_context_t* context,

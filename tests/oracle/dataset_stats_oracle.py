@@ -102,6 +102,9 @@ def compare_told(make):
   session.run(names[:1])
   got = told(session.run(names[1:])[0])
   session.close()
+  # TensorFlow's thread may have done all its work before it tells how busy it is.
+  if not any('thread_utilization' in value[0] for value in want):
+    got = [value for value in got if 'thread_utilization' not in value[0]]
   return '' if got == want else '%s, must be %s' % (got, want)
 
 
