@@ -28,7 +28,7 @@ if(NOT TARGET leat_module_sqlite)
     "/(formats/database/(sqlite|summary_database)|capi/(dataset_sql|summary_database))_test\\.c$")
 endif()
 set(servers server security silence operator renamed worker_by_hand client client_stages local_call
-  supervisor eager_remote eager_service recorder)
+  supervisor eager_function eager_remote eager_remote_function eager_service eager_span recorder)
 list(JOIN servers "|" any_server)
 if(NOT TARGET leat_module_grpc)
   message(STATUS "Leat: the tests of remote procedure calls and of servers are left out")

@@ -276,7 +276,7 @@ void leat_eager_contexts_close_all(leat_eager_cluster_t* cluster, leat_eager_pee
 // Tells the peers of all functions that the client has.
 static leat_status_t send_functions(leat_eager_change_t* change, leat_eager_peer_t* const* peers,
                                     int count) {
-  const leat_function_library_t* functions = change->cluster->functions;
+  const leat_function_library_t* functions = change->cluster->home.functions;
   const int function_count = leat_function_library_count(functions);
   leat_arena_t* arena = &change->arena;
   leat_pb_queue_item_t* items;
@@ -328,13 +328,29 @@ static leat_status_t update_contexts(leat_eager_change_t* change) {
   return leat_eager_round_run(&round, staying, count, make_update, change);
 }
 
+// The sessions over this task and others tell those the client's cluster, which they may not know:
+// so the task is a renamed one for them, even if it has the name already.
+static leat_status_t create_spans(const leat_eager_change_t* change,
+                                  leat_eager_spans_t** out_spans) {
+  const leat_pb_server_def_t* def = &change->server_def;
+  leat_task_t* task;
+  LEAT_RETURN_IF_ERROR(leat_task_rename(change->cluster->root, def->cluster, def->job_name,
+                                        def->task_index, &task));
+  return leat_eager_spans_create(&change->cluster->home, task, out_spans);
+}
+
 // Puts the tasks of the change in the place of the present ones, whose contexts are closed where
 // they are not among the new ones.
 static leat_status_t replace_peers(leat_eager_change_t* change) {
   leat_eager_cluster_t* cluster = change->cluster;
   leat_eager_peer_t **peers, **former = cluster->peers;
-  LEAT_RETURN_IF_ERROR(
-      LEAT_ALLOCATE(cluster->allocator, (size_t)change->peer_count + 1, &peers));
+  leat_eager_spans_t *spans, *former_spans;
+  LEAT_RETURN_IF_ERROR(create_spans(change, &spans));
+  leat_status_t status = LEAT_ALLOCATE(cluster->allocator, (size_t)change->peer_count + 1, &peers);
+  if (status) {
+    leat_eager_spans_release(spans);
+    return status;
+  }
   for (int i = 0; i < change->peer_count; ++i) peers[i] = change->peers[i];
   leat_mutex_lock(&cluster->mutex);
   const int former_count = cluster->peer_count;
@@ -342,10 +358,13 @@ static leat_status_t replace_peers(leat_eager_change_t* change) {
   cluster->peers = peers;
   cluster->peer_count = change->peer_count;
   cluster->task = change->task;
+  former_spans = cluster->spans;
+  cluster->spans = spans;
   cluster->view_id = change->view_id;
   cluster->keep_alive_secs = change->options->keep_alive_secs;
   leat_condition_notify_all(&cluster->changed);
   leat_mutex_unlock(&cluster->mutex);
+  leat_eager_spans_release(former_spans);
   int closed = 0;
   for (int i = 0; i < former_count; ++i) {
     bool stays = false;

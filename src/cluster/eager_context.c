@@ -125,6 +125,16 @@ static leat_status_t open_session(leat_eager_context_t* context) {
   return leat_ok_status();
 }
 
+static leat_status_t open_spans(const leat_eager_context_t* context, leat_task_t* task,
+                                leat_eager_spans_t** out_spans) {
+  const leat_eager_home_t home = {.graph = context->graph,
+                                  .functions = context->functions,
+                                  .session = context->session,
+                                  .resources = context->resources,
+                                  .resource_count = context->device_count};
+  return leat_eager_spans_create(&home, task, out_spans);
+}
+
 static leat_status_t open_devices(leat_eager_context_t* context) {
   const leat_task_t* task = context->task;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), (size_t)context->device_count,
@@ -186,7 +196,7 @@ static leat_status_t open_context(leat_eager_context_t* context,
   LEAT_RETURN_IF_ERROR(name_task(context->root, server, &context->task));
   LEAT_RETURN_IF_ERROR(open_resources(context, config && config->isolate_session_state));
   LEAT_RETURN_IF_ERROR(open_session(context));
-  LEAT_RETURN_IF_ERROR(leat_eager_spans_create(context, context->task, &context->spans));
+  LEAT_RETURN_IF_ERROR(open_spans(context, context->task, &context->spans));
   return open_devices(context);
 }
 
@@ -277,7 +287,7 @@ leat_status_t leat_eager_context_update(leat_eager_context_t* context,
   leat_eager_spans_t* spans = NULL;
   if (request->cluster_device_attributes.count > 0) {
     LEAT_RETURN_IF_ERROR(name_task(context->root, request->server_def, &named));
-    LEAT_RETURN_IF_ERROR(leat_eager_spans_create(context, named, &spans));
+    LEAT_RETURN_IF_ERROR(open_spans(context, named, &spans));
   }
   leat_mutex_lock(&context->mutex);
   leat_status_t status = leat_ok_status();

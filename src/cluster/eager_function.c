@@ -37,7 +37,7 @@ typedef struct span_s {
 
 struct leat_eager_spans_s {
   leat_reference_count_t references;
-  leat_eager_context_t* context;
+  leat_eager_home_t home;
   leat_task_t* task;
   leat_mutex_t opening;     // held while a session is made; taken before |mutex|
   int64_t last_number;      // of a session; guarded by |opening|
@@ -92,15 +92,15 @@ static leat_status_t prepare(const leat_eager_call_t* call, const leat_function_
                              leat_function_runtime_t* functions, uint64_t* out_handle,
                              leat_tensor_t** out_outputs, int* out_count) {
   int argument_count;
-  LEAT_RETURN_IF_ERROR(functions->vtable->instantiate(
-      functions, function, call->kernels->device->name, out_handle));
+  LEAT_RETURN_IF_ERROR(
+      functions->vtable->instantiate(functions, function, call->device, out_handle));
   LEAT_RETURN_IF_ERROR(
       functions->vtable->signature(functions, *out_handle, &argument_count, out_count));
   return LEAT_NEW(call->arena, (size_t)*out_count + 1, out_outputs);
 }
 
-leat_status_t leat_eager_call_part(const leat_eager_call_t* call, int64_t step_id,
-                                   int output_count, leat_tensor_t** out_outputs,
+leat_status_t leat_eager_call_part(leat_eager_context_t* context, const leat_eager_call_t* call,
+                                   int64_t step_id, int output_count, leat_tensor_t** out_outputs,
                                    int* out_count) {
   leat_function_runtime_t* functions = call->kernels->functions;
   uint64_t handle;
@@ -119,8 +119,7 @@ leat_status_t leat_eager_call_part(const leat_eager_call_t* call, int64_t step_i
   }
   leat_status_t status = run(call, functions, handle, step_id, *out_outputs, *out_count);
   if (status) {
-    leat_rendezvous_table_abort(call->context->root->rendezvous, step_id,
-                                leat_status_clone(status));
+    leat_rendezvous_table_abort(context->root->rendezvous, step_id, leat_status_clone(status));
   }
   return status;
 }
@@ -133,12 +132,12 @@ static void release_span(span_t* span) {
   leat_allocator_free(leat_allocator_system(), span);
 }
 
-leat_status_t leat_eager_spans_create(leat_eager_context_t* context, leat_task_t* task,
+leat_status_t leat_eager_spans_create(const leat_eager_home_t* home, leat_task_t* task,
                                       leat_eager_spans_t** out_spans) {
   leat_eager_spans_t* spans;
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &spans));
   spans->references = 1;
-  spans->context = context;
+  spans->home = *home;
   spans->task = task;
   leat_mutex_initialize(&spans->opening);
   leat_mutex_initialize(&spans->mutex);
@@ -240,7 +239,7 @@ static leat_status_t look_at(walk_t* walk, leat_string_view_t name) {
 static leat_status_t look_through(leat_eager_spans_t* spans, leat_string_view_t name,
                                   uint8_t* tasks) {
   walk_t walk = {.spec = &spans->task->spec,
-                 .functions = spans->context->functions,
+                 .functions = spans->home.functions,
                  .tasks = tasks};
   leat_string_map_initialize(leat_allocator_system(), &walk.seen);
   leat_status_t status = meet(&walk, name);
@@ -281,14 +280,17 @@ static leat_status_t add_asked(leat_eager_spans_t* spans, leat_string_view_t nam
   return leat_ok_status();
 }
 
-// The device of the resource that |argument| is a handle of; "" for another tensor.
-static leat_string_view_t device_of(const leat_tensor_t* argument) {
+// The device of the resource that |argument| is a handle of, where that is on another task; "" for
+// any other tensor.
+static leat_string_view_t device_of(const leat_eager_spans_t* spans,
+                                    const leat_tensor_t* argument) {
   if (argument->dtype != LEAT_DTYPE_RESOURCE || argument->shape.element_count != 1) {
     return LEAT_SV("");
   }
   const leat_resource_handle_t* handle =
       leat_tensor_data(argument, leat_resource_handle_t* const)[0];
-  return handle ? handle->device : LEAT_SV("");
+  const int task = handle ? leat_cluster_spec_find_device(&spans->task->spec, handle->device) : -1;
+  return task < 0 || task == spans->task->number ? LEAT_SV("") : handle->device;
 }
 
 leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_eager_call_t* call,
@@ -303,8 +305,8 @@ leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_e
   leat_status_t status = add_asked(spans, call->function.name, tasks);
   leat_mutex_unlock(&spans->mutex);
   for (int i = 0; i < call->argument_count; ++i) {
-    const leat_string_view_t device = device_of(&call->arguments[i]);
-    if (device.size) add_tasks(spec, device, tasks);
+    const leat_string_view_t device = device_of(spans, &call->arguments[i]);
+    if (device.size) tasks[leat_cluster_spec_find_device(spec, device)] = 1;
   }
   tasks[spans->task->number] = 0;
   if (memchr(tasks, 1, count)) *out_tasks = tasks;
@@ -344,21 +346,21 @@ static leat_status_t as_loss(leat_status_t status) {
 
 static leat_status_t open_session(leat_eager_spans_t* spans, const uint8_t* tasks,
                                   leat_arena_t* arena, leat_session_t** out_session) {
-  const leat_eager_context_t* context = spans->context;
+  const leat_eager_home_t* home = &spans->home;
   leat_session_options_t options = spans->task->options;
   leat_cluster_target_t target = {.task = spans->task,
                                   .deadline_ns = leat_clock_deadline_after_ms(OPEN_TIMEOUT_MS)};
   LEAT_RETURN_IF_ERROR(write_config(spans, tasks, arena, &target.config));
   LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &target.handle, "eager_%016" PRIx64 "_%" PRId64,
                                         (uint64_t)leat_task_draw(63), ++spans->last_number));
-  options.resources = context->resources;
+  if (home->resource_count == spans->task->device_count) options.resources = home->resources;
   leat_status_t status =
-      leat_cluster_target_open_session(&target, context->graph, &options, out_session);
+      leat_cluster_target_open_session(&target, home->graph, &options, out_session);
   if (status) return as_loss(status);
   leat_function_runtime_t* functions = leat_session_master_options(*out_session)->functions;
-  leat_master_functions_set_library(functions, context->functions,
-                                    context->graph->graph->producer_version);
-  leat_master_functions_know(functions, leat_session_master_options(context->session)->functions);
+  leat_master_functions_set_library(functions, home->functions,
+                                    home->graph->graph->producer_version);
+  leat_master_functions_know(functions, leat_session_master_options(home->session)->functions);
   return leat_ok_status();
 }
 
@@ -427,7 +429,7 @@ static void close_span(leat_eager_spans_t* spans, span_t* span, leat_status_t st
 }
 
 // The function by its name, its attributes and the devices of its arguments.
-static leat_status_t name_function(const leat_eager_call_t* call,
+static leat_status_t name_function(const leat_eager_spans_t* spans, const leat_eager_call_t* call,
                                    leat_function_name_t* out_function) {
   const int count = call->function.attr_count;
   leat_attr_t* attrs;
@@ -435,7 +437,7 @@ static leat_status_t name_function(const leat_eager_call_t* call,
   LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, (size_t)count + 1, &attrs));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, (size_t)call->argument_count + 1, &devices));
   for (int i = 0; i < count; ++i) attrs[i] = call->function.attrs[i];
-  for (int i = 0; i < call->argument_count; ++i) devices[i] = device_of(&call->arguments[i]);
+  for (int i = 0; i < call->argument_count; ++i) devices[i] = device_of(spans, &call->arguments[i]);
   attrs[count] = (leat_attr_t){LEAT_ARGUMENT_DEVICES_ATTR,
                                {.kind = LEAT_ATTR_STRING,
                                 .is_list = true,
@@ -445,12 +447,13 @@ static leat_status_t name_function(const leat_eager_call_t* call,
   return leat_ok_status();
 }
 
-static leat_status_t run_on(const leat_eager_call_t* call, const span_t* span,
+static leat_status_t run_on(const leat_eager_spans_t* spans, const leat_eager_call_t* call,
+                            const span_t* span,
                             leat_tensor_t** out_outputs, int* out_count) {
   leat_function_runtime_t* functions = leat_session_master_options(span->session)->functions;
   leat_function_name_t function;
   uint64_t handle;
-  LEAT_RETURN_IF_ERROR(name_function(call, &function));
+  LEAT_RETURN_IF_ERROR(name_function(spans, call, &function));
   LEAT_RETURN_IF_ERROR(prepare(call, &function, functions, &handle, out_outputs, out_count));
   return run(call, functions, handle, 0, *out_outputs, *out_count);
 }
@@ -460,7 +463,7 @@ leat_status_t leat_eager_call_over(leat_eager_spans_t* spans, const leat_eager_c
                                    int* out_count) {
   span_t* span;
   LEAT_RETURN_IF_ERROR(open_span(spans, tasks, call->arena, &span));
-  leat_status_t status = run_on(call, span, out_outputs, out_count);
+  leat_status_t status = run_on(spans, call, span, out_outputs, out_count);
   close_span(spans, span, status);
   return status;
 }

@@ -5,7 +5,8 @@
 //
 //   Enqueue(f, handle on ps) ─▶ a session of this task over itself and ps ─▶ RunGraph on ps
 //
-// What needs this task alone runs in the context's own session and makes none of these.
+// What needs this task alone runs in the context's own session and makes none of these. A client of
+// this process (eager_remote.h) runs the functions so that it calls here.
 #ifndef LEAT_CLUSTER_EAGER_FUNCTION_H_
 #define LEAT_CLUSTER_EAGER_FUNCTION_H_
 
@@ -13,8 +14,8 @@
 
 // A call; everything is borrowed.
 typedef struct leat_eager_call_s {
-  leat_eager_context_t* context;
-  const leat_eager_kernels_t* kernels;  // of the device that the client named
+  leat_string_view_t device;            // of nodes that ask for none, as the task names it
+  const leat_eager_kernels_t* kernels;  // of that device
   leat_function_name_t function;
   const leat_tensor_t* arguments;
   int argument_count;
@@ -26,18 +27,29 @@ typedef struct leat_eager_call_s {
 // parts that come later stays until the client has the step cleaned up; where it fails, they hear
 // of it. |output_count| is how many outputs the client expects, below 0: any number. |*out_outputs|
 // [*out_count] are the caller's to release. INVALID_ARGUMENT where the numbers do not fit.
-LEAT_MUST_USE leat_status_t leat_eager_call_part(const leat_eager_call_t* call, int64_t step_id,
+LEAT_MUST_USE leat_status_t leat_eager_call_part(leat_eager_context_t* context,
+                                                 const leat_eager_call_t* call, int64_t step_id,
                                                  int output_count, leat_tensor_t** out_outputs,
                                                  int* out_count);
 
 // ---- Functions that need other tasks ------------------------------------------------------------
 
+// What functions find of the context that calls them; it outlives the calls.
+typedef struct leat_eager_home_s {
+  leat_shared_graph_t* graph;          // which owns |functions|
+  leat_function_library_t* functions;
+  leat_session_t* session;             // over the devices of this process
+  leat_resource_manager_t* const* resources;  // one for each of these
+  int resource_count;
+} leat_eager_home_t;
+
 // The sessions of a context over several tasks. A session is made with the first call that needs
 // its tasks, which must be up. When a call on it ends with UNAVAILABLE or ABORTED, as when a task
 // has died or was started anew, the next call makes another. Any thread.
 typedef struct leat_eager_spans_s leat_eager_spans_t;
-// |task| is the context's by its name in the client's cluster, which |context| outlives.
-LEAT_MUST_USE leat_status_t leat_eager_spans_create(leat_eager_context_t* context,
+// |home| is copied. |task| is this one by its name in the client's cluster. Where it has more or
+// fewer devices than the home, functions find none of the home's resources.
+LEAT_MUST_USE leat_status_t leat_eager_spans_create(const leat_eager_home_t* home,
                                                     leat_task_t* task,
                                                     leat_eager_spans_t** out_spans);
 void leat_eager_spans_retain(leat_eager_spans_t* spans);

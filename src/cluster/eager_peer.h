@@ -40,7 +40,7 @@ typedef struct leat_eager_peer_s {
 struct leat_eager_cluster_s {
   leat_reference_count_t references;
   leat_allocator_t* allocator;
-  const leat_function_library_t* functions;
+  leat_eager_home_t home;
   leat_server_t* server;
   leat_task_t* root;       // the server's task
   int own_device_count;
@@ -59,6 +59,7 @@ struct leat_eager_cluster_s {
   leat_eager_peer_t** peers;  // those that there are now, in the order of the cluster
   int peer_count;
   leat_task_t* task;          // |root| by its name in the present cluster
+  leat_eager_spans_t* spans;  // over |task| and others; NULL: the cluster is closed
   uint64_t view_id;
   int keep_alive_secs;
   bool is_async;

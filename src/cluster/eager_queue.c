@@ -340,7 +340,7 @@ static leat_status_t transfer(operation_t* operation, leat_pb_queue_response_t* 
 // ---- Functions ----------------------------------------------------------------------------------
 
 static leat_eager_call_t make_call(const operation_t* operation) {
-  return (leat_eager_call_t){.context = operation->queue->context,
+  return (leat_eager_call_t){.device = operation->kernels->device->name,
                              .kernels = operation->kernels,
                              .function = {operation->message->name, operation->request.attrs,
                                           operation->request.attr_count},
@@ -355,7 +355,8 @@ static leat_status_t run_component(operation_t* operation, leat_pb_queue_respons
   const leat_pb_int32_list_t* numbers = operation->output_numbers;
   leat_tensor_t* outputs;
   int count;
-  LEAT_RETURN_IF_ERROR(leat_eager_call_part(&call, operation->message->func_step_id,
+  LEAT_RETURN_IF_ERROR(leat_eager_call_part(operation->queue->context, &call,
+                                            operation->message->func_step_id,
                                             numbers ? (int)numbers->count : -1, &outputs, &count));
   return answer(operation, outputs, count, response);
 }
@@ -380,7 +381,7 @@ static leat_status_t run_kernel(operation_t* operation, leat_pb_queue_response_t
 // Runs a function by its kernel, unless it needs other tasks.
 static leat_status_t run_function(operation_t* operation, leat_pb_queue_response_t* response) {
   const leat_eager_call_t call = make_call(operation);
-  leat_eager_spans_t* spans = leat_eager_context_spans(call.context);
+  leat_eager_spans_t* spans = leat_eager_context_spans(operation->queue->context);
   const uint8_t* others = NULL;
   leat_tensor_t* outputs;
   int count;

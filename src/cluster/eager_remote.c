@@ -190,7 +190,7 @@ leat_status_t leat_eager_cluster_create(const leat_eager_cluster_options_t* opti
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(options->runtime->allocator, 1, &cluster));
   cluster->references = 1;
   cluster->allocator = options->runtime->allocator;
-  cluster->functions = options->functions;
+  cluster->home = options->home;
   cluster->is_async = options->is_async;
   cluster->context_id = (uint64_t)leat_task_draw(63);
   leat_arena_initialize(cluster->allocator, 0, &cluster->arena);
@@ -254,6 +254,8 @@ void leat_eager_cluster_close(leat_eager_cluster_t* cluster) {
   leat_mutex_lock(&cluster->mutex);
   while (cluster->users > 0) leat_condition_wait(&cluster->unused, &cluster->mutex);
   leat_mutex_unlock(&cluster->mutex);
+  leat_eager_spans_release(cluster->spans);  // whose sessions need the server's channels
+  cluster->spans = NULL;
   leat_eager_contexts_close_all(cluster, cluster->peers, cluster->peer_count, cluster->view_id);
   leat_server_free(cluster->server);  // and the channels of its task
   cluster->server = NULL;
@@ -307,8 +309,39 @@ leat_status_t leat_eager_cluster_check_alive(leat_eager_cluster_t* cluster,
 
 // ---- Functions ----------------------------------------------------------------------------------
 
-static leat_status_t tell_all(leat_eager_cluster_t* cluster, leat_pb_queue_item_t* item) {
+// The sessions over the present cluster, retained.
+static leat_eager_spans_t* retain_spans(leat_eager_cluster_t* cluster) {
+  leat_mutex_lock(&cluster->mutex);
+  leat_eager_spans_t* spans = cluster->spans;
+  leat_eager_spans_retain(spans);
+  leat_mutex_unlock(&cluster->mutex);
+  return spans;
+}
+
+leat_status_t leat_eager_cluster_call(leat_eager_cluster_t* cluster,
+                                      const leat_eager_call_t* call, bool* out_is_done,
+                                      leat_tensor_t** out_outputs, int* out_count) {
+  const uint8_t* tasks;
+  *out_is_done = false;
   LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
+  leat_eager_spans_t* spans = retain_spans(cluster);
+  leat_status_t status = leat_eager_call_find_tasks(spans, call, &tasks);
+  if (!status && tasks) {
+    status = leat_eager_call_over(spans, call, tasks, out_outputs, out_count);
+    *out_is_done = !status;
+  }
+  leat_eager_spans_release(spans);
+  leat_eager_cluster_leave(cluster);
+  return status;
+}
+
+// |removed| is the name of a function that the client has no more; "": it has more.
+static leat_status_t tell_all(leat_eager_cluster_t* cluster, leat_pb_queue_item_t* item,
+                              leat_string_view_t removed) {
+  LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
+  leat_eager_spans_t* spans = retain_spans(cluster);
+  leat_eager_spans_forget(spans, removed);
+  leat_eager_spans_release(spans);
   leat_mutex_lock(&cluster->change);
   leat_status_t status =
       leat_eager_enqueue_all(cluster, cluster->peers, cluster->peer_count,
@@ -324,7 +357,7 @@ leat_status_t leat_eager_cluster_add_function(leat_eager_cluster_t* cluster,
       .function_def = (leat_pb_function_def_t*)(uintptr_t)function};
   leat_pb_queue_item_t item = {.item_case = LEAT_EAGER_REGISTER_FUNCTION,
                                .register_function = &message};
-  return tell_all(cluster, &item);
+  return tell_all(cluster, &item, LEAT_SV(""));
 }
 
 leat_status_t leat_eager_cluster_remove_function(leat_eager_cluster_t* cluster,
@@ -332,5 +365,5 @@ leat_status_t leat_eager_cluster_remove_function(leat_eager_cluster_t* cluster,
   leat_pb_remove_function_op_t message = {.function_name = name};
   leat_pb_queue_item_t item = {.item_case = LEAT_EAGER_REMOVE_FUNCTION,
                                .remove_function = &message};
-  return tell_all(cluster, &item);
+  return tell_all(cluster, &item, name);
 }

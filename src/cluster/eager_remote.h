@@ -14,17 +14,14 @@
 #ifndef LEAT_CLUSTER_EAGER_REMOTE_H_
 #define LEAT_CLUSTER_EAGER_REMOTE_H_
 
-#include "graph/function/function_library.h"
-#include "graph/graph.h"
-#include "kernel/cancellation.h"
-#include "session/session.h"
+#include "cluster/eager_function.h"
 
 typedef struct leat_eager_cluster_s leat_eager_cluster_t;
 
 typedef struct leat_eager_cluster_options_s {
   const leat_runtime_t* runtime;
   leat_string_view_t server_def;             // a ServerDef, encoded
-  const leat_function_library_t* functions;  // of the client; borrowed until the cluster is closed
+  leat_eager_home_t home;  // of the client's context; borrowed until the cluster is closed
   int keep_alive_secs;  // how long contexts outlive a client that died; 0 or less: for ever
   int64_t timeout_ms;   // to reach all tasks; 0 or less: as long as it takes
   bool is_async;
@@ -99,6 +96,14 @@ typedef struct leat_eager_input_s {
   const leat_tensor_t* tensor;
   leat_remote_tensor_t* remote;
 } leat_eager_input_t;
+
+// Calls a function in this process, where its nodes, or resources among its arguments, are on other
+// tasks too (eager_function.h). |call->device| is the cluster's. |*out_is_done| is false where it
+// needs none of them, and then nothing has happened.
+LEAT_MUST_USE leat_status_t leat_eager_cluster_call(leat_eager_cluster_t* cluster,
+                                                    const leat_eager_call_t* call,
+                                                    bool* out_is_done,
+                                                    leat_tensor_t** out_outputs, int* out_count);
 
 typedef struct leat_eager_remote_op_s {
   const char* device;         // as leat_eager_cluster_find_device gave it

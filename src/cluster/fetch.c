@@ -36,10 +36,12 @@ static int sender_of(const leat_task_t* task, leat_string_view_t key) {
   return leat_cluster_spec_find_device(&task->spec, leat_string_view_make(key.data, end));
 }
 
+// A device of a task that the cluster does not have is of another task too: asking it fails, and a
+// value that nobody will send is not waited for. Other senders are no devices: the client's.
 static bool is_remote(const leat_fetcher_t* self, leat_string_view_t key) {
   const leat_task_t* task = task_of(self);
   const int sender = sender_of(task, key);
-  return sender >= 0 && sender != task->number;
+  return sender >= 0 ? sender != task->number : leat_string_view_starts_with(key, LEAT_SV("/job:"));
 }
 
 // ---- The plane ----------------------------------------------------------------------------------
@@ -275,6 +277,13 @@ static leat_status_t start_fetch(leat_task_t* task, int64_t step_id, leat_string
   const leat_pb_recv_tensor_request_t request = {
       .step_id = step_id, .rendezvous_key = key, .request_id = leat_task_draw(63)};
   const int sender = sender_of(task, key);
+  if (sender < 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Receiving a value failed: the sender in key '%.*s' is of no task that "
+                            "%.*s knows, must be of one of the cluster's %d",
+                            LEAT_SV_ARG(key), LEAT_SV_ARG(task->spec.tasks[task->number].name),
+                            task->spec.task_count);
+  }
   LEAT_RETURN_IF_ERROR(leat_task_channel(task, sender, &channel));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(task->allocator, 1, &fetch));
   *fetch = (fetch_t){.fn = fn, .data = data, .task = task, .sender = sender,

@@ -1,96 +1,18 @@
 // Eager ops on other tasks, through the C API: a context of this process is the task "client" of a
 // cluster with the two servers of the scene, "worker" and "ps". Values tell where an op ran only
 // through the names of devices, so these are looked at too.
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/thread.h"
-#include "capi/eager_kit.h"
-#include "cluster/cluster_scene.h"
 #include "cluster/eager_context.h"
-#include "tensorflow/c/c_api_experimental.h"
-
-#define CLIENT_CPU "/job:client/replica:0/task:0/device:CPU:0"
-
-typedef struct eager_scene_s {
-  cluster_scene_t* cluster;
-  TFE_Context* context;
-  TF_Status* s;
-  int port;  // of the context's own server
-} eager_scene_t;
-
-// ---- The scene ----------------------------------------------------------------------------------
-
-// The ServerDef of the client in a cluster with the worker and, unless |has_ps| is false, the ps.
-static TF_Buffer* describe(eager_scene_t* scene, bool has_ps) {
-  char text[512], ps[128] = "";
-  snprintf(ps, sizeof ps, "job { name: 'ps' tasks { key: 0 value: '%s' } }",
-           scene->cluster->addresses[CLUSTER_PS]);
-  snprintf(text, sizeof text,
-           "cluster { job { name: 'client' tasks { key: 0 value: '127.0.0.1:%d' } } "
-           "job { name: 'worker' tasks { key: 0 value: '%s' } } %s } "
-           "job_name: 'client' task_index: 0 protocol: 'grpc' default_session_config { "
-           "experimental { coordination_config { heartbeat_timeout_in_ms: 1000 } } }",
-           scene->port, scene->cluster->addresses[CLUSTER_WORKER], has_ps ? ps : "");
-  TF_Buffer* buffer = TFE_GetServerDef(text, scene->s);
-  kit_ok(scene->s);
-  return buffer;
-}
-
-static void join(eager_scene_t* scene, int keep_alive_secs) {
-  TF_Buffer* def = describe(scene, true);
-  TFE_ContextSetServerDefWithTimeout(scene->context, keep_alive_secs, def->data, def->length,
-                                     60000, scene->s, false);
-  kit_ok(scene->s);
-  TF_DeleteBuffer(def);
-}
-
-static int open_scene(void** state, const cluster_options_t* options) {
-  eager_scene_t* scene = calloc(1, sizeof *scene);
-  void* cluster = NULL;
-  cluster_scene_set_up_with(&cluster, options);
-  scene->cluster = cluster;
-  scene->s = TF_NewStatus();
-  scene->port = rpc_scene_free_port();
-  scene->context = eager_open();
-  *state = scene;
-  return 0;
-}
-
-static int set_up(void** state) { return open_scene(state, &(cluster_options_t){0}); }
+#include "cluster/eager_scene.h"
 
 static int set_up_process(void** state) {
-  return open_scene(state, &(cluster_options_t){.ps_is_a_process = true});
+  return eager_scene_open(state, &(cluster_options_t){.ps_is_a_process = true});
 }
 
 // The servers do not beat by themselves.
 static int set_up_by_hand(void** state) {
-  return open_scene(state, &(cluster_options_t){.heartbeat_timeout_ms = 2 * 3600 * 1000});
-}
-
-static int tear_down(void** state) {
-  eager_scene_t* scene = *state;
-  void* cluster = scene->cluster;
-  TFE_DeleteContext(scene->context);
-  cluster_scene_tear_down(&cluster);
-  TF_DeleteStatus(scene->s);
-  free(scene);
-  return 0;
-}
-
-// An op that the client wants on |device|.
-static TFE_Op* op_on(eager_scene_t* scene, const char* device, const char* name,
-                     TFE_TensorHandle* a, TFE_TensorHandle* b) {
-  TFE_Op* op = eager_op(scene->context, name, a, b);
-  TFE_OpSetDevice(op, device, scene->s);
-  kit_ok(scene->s);
-  return op;
-}
-
-static void expect_device(eager_scene_t* scene, TFE_TensorHandle* handle, const char* device) {
-  assert_string_equal(TFE_TensorHandleDeviceName(handle, scene->s), device);
-  kit_ok(scene->s);
+  return eager_scene_open(state, &(cluster_options_t){.heartbeat_timeout_ms = 2 * 3600 * 1000});
 }
 
 // The first context of a task, or the one with the number |id|, unless that is 0.
@@ -129,7 +51,7 @@ static void wait_for_contexts(eager_scene_t* scene, int task, size_t count) {
 static void test_devices(void** state) {
   eager_scene_t* scene = *state;
   static const char* const kNames[] = {CLIENT_CPU, CLUSTER_PS_CPU, CLUSTER_WORKER_CPU};
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TF_DeviceList* list = TFE_ContextListDevices(scene->context, scene->s);
   kit_ok(scene->s);
   assert_int_equal(TF_DeviceListCount(list), 3);
@@ -153,20 +75,20 @@ static void test_devices(void** state) {
 // x on the client, y = -x on the ps, z = y + y on the worker, w = z + x on the client.
 static void test_ops(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   const float values[] = {1, -2, 3};
   TFE_TensorHandle* x = eager_handle(kit_floats(3, values));
-  TFE_TensorHandle* y = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
-  expect_device(scene, y, CLUSTER_PS_CPU);
+  TFE_TensorHandle* y = eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
+  eager_scene_expect_device(scene, y, CLUSTER_PS_CPU);
   assert_int_equal(TFE_TensorHandleDataType(y), TF_FLOAT);
   assert_int_equal(TFE_TensorHandleNumDims(y, scene->s), 1);
   assert_int_equal(TFE_TensorHandleDim(y, 0, scene->s), 3);
   assert_null(TFE_TensorHandleDevicePointer(y, scene->s));
   kit_expect(scene->s, TF_INVALID_ARGUMENT);
-  TFE_TensorHandle* z = eager_result(op_on(scene, CLUSTER_WORKER_CPU, "AddV2", y, y));
-  expect_device(scene, z, CLUSTER_WORKER_CPU);
+  TFE_TensorHandle* z = eager_result(eager_scene_op(scene, CLUSTER_WORKER_CPU, "AddV2", y, y));
+  eager_scene_expect_device(scene, z, CLUSTER_WORKER_CPU);
   TFE_TensorHandle* w = eager_result(eager_op(scene->context, "AddV2", z, x));
-  expect_device(scene, w, CLIENT_CPU);
+  eager_scene_expect_device(scene, w, CLIENT_CPU);
   TF_Tensor* tensor = TFE_TensorHandleResolve(w, scene->s);
   kit_ok(scene->s);
   for (int i = 0; i < 3; ++i) assert_true(((float*)TF_TensorData(tensor))[i] == -values[i]);
@@ -182,20 +104,20 @@ static void test_ops(void** state) {
 
 static void test_copies(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TFE_TensorHandle* x = eager_handle(kit_string("a text"));
   TFE_TensorHandle* y = TFE_TensorHandleCopyToDevice(x, scene->context, CLUSTER_PS_CPU, scene->s);
   kit_ok(scene->s);
-  expect_device(scene, y, CLUSTER_PS_CPU);
+  eager_scene_expect_device(scene, y, CLUSTER_PS_CPU);
   TFE_TensorHandle* z =
       TFE_TensorHandleCopyToDevice(y, scene->context, CLUSTER_WORKER_CPU, scene->s);
   kit_ok(scene->s);
-  expect_device(scene, z, CLUSTER_WORKER_CPU);
+  eager_scene_expect_device(scene, z, CLUSTER_WORKER_CPU);
   TFE_TensorHandle* same = TFE_TensorHandleCopySharingTensor(z, scene->s);
   TFE_DeleteTensorHandle(z);
   TFE_TensorHandle* here = TFE_TensorHandleCopyToDevice(same, scene->context, "CPU:0", scene->s);
   kit_ok(scene->s);
-  expect_device(scene, here, CLIENT_CPU);
+  eager_scene_expect_device(scene, here, CLIENT_CPU);
   TF_Tensor* tensor = TFE_TensorHandleResolve(here, scene->s);
   const TF_TString* text = TF_TensorData(tensor);
   assert_int_equal(TF_StringGetSize(text), 6);
@@ -211,25 +133,6 @@ static void test_copies(void** state) {
 
 // ---- State --------------------------------------------------------------------------------------
 
-static TFE_TensorHandle* variable_on(eager_scene_t* scene, const char* device, const char* name) {
-  TFE_Op* op = op_on(scene, device, "VarHandleOp", NULL, NULL);
-  TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
-  TFE_OpSetAttrShape(op, "shape", NULL, 0, scene->s);
-  TFE_OpSetAttrString(op, "shared_name", name, strlen(name));
-  kit_ok(scene->s);
-  return eager_result(op);
-}
-
-// Executes and deletes an op without outputs.
-static void run(TFE_Op* op) {
-  TF_Status* s = TF_NewStatus();
-  int count = 0;
-  TFE_Execute(op, NULL, &count, s);
-  kit_ok(s);
-  TFE_DeleteOp(op);
-  TF_DeleteStatus(s);
-}
-
 static float read_variable(eager_scene_t* scene, TFE_TensorHandle* variable) {
   TFE_Op* op = eager_op(scene->context, "ReadVariableOp", variable, NULL);
   TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
@@ -239,20 +142,20 @@ static float read_variable(eager_scene_t* scene, TFE_TensorHandle* variable) {
 // Ops on a resource run where it is, whatever the client asks for.
 static void test_variables(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
-  TFE_TensorHandle* there = variable_on(scene, CLUSTER_PS_CPU, "v");
-  TFE_TensorHandle* here = variable_on(scene, "", "v");
-  expect_device(scene, there, CLUSTER_PS_CPU);
+  eager_scene_join(scene, 60);
+  TFE_TensorHandle* there = eager_scene_variable(scene, CLUSTER_PS_CPU, "v");
+  TFE_TensorHandle* here = eager_scene_variable(scene, "", "v");
+  eager_scene_expect_device(scene, there, CLUSTER_PS_CPU);
   TFE_TensorHandle* two = eager_handle(kit_float(2));
   TFE_TensorHandle* three = eager_handle(kit_float(3));
-  run(eager_op(scene->context, "AssignVariableOp", there, two));
-  run(op_on(scene, CLUSTER_PS_CPU, "AssignVariableOp", here, three));
-  run(op_on(scene, CLUSTER_WORKER_CPU, "AssignAddVariableOp", there, two));
+  eager_scene_run(eager_op(scene->context, "AssignVariableOp", there, two));
+  eager_scene_run(eager_scene_op(scene, CLUSTER_PS_CPU, "AssignVariableOp", here, three));
+  eager_scene_run(eager_scene_op(scene, CLUSTER_WORKER_CPU, "AssignAddVariableOp", there, two));
   assert_true(read_variable(scene, there) == 4);
   assert_true(read_variable(scene, here) == 3);
-  TFE_TensorHandle* again = variable_on(scene, CLUSTER_PS_CPU, "v");
+  TFE_TensorHandle* again = eager_scene_variable(scene, CLUSTER_PS_CPU, "v");
   assert_true(read_variable(scene, again) == 4);
-  TFE_TensorHandle* other = variable_on(scene, CLUSTER_PS_CPU, "other");
+  TFE_TensorHandle* other = eager_scene_variable(scene, CLUSTER_PS_CPU, "other");
   TFE_Op* op = eager_op(scene->context, "ReadVariableOp", other, NULL);
   TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
   eager_expect(op, TF_FAILED_PRECONDITION);
@@ -264,7 +167,7 @@ static void test_variables(void** state) {
 
 static TFE_TensorHandle* nameless_queue(eager_scene_t* scene) {
   const TF_DataType type = TF_FLOAT;
-  TFE_Op* op = op_on(scene, CLUSTER_PS_CPU, "FIFOQueueV2", NULL, NULL);
+  TFE_Op* op = eager_scene_op(scene, CLUSTER_PS_CPU, "FIFOQueueV2", NULL, NULL);
   TFE_OpSetAttrTypeList(op, "component_types", &type, 1);
   return eager_result(op);
 }
@@ -286,10 +189,10 @@ static TFE_Op* dequeue_op(eager_scene_t* scene, TFE_TensorHandle* queue) {
 // A queue without a shared name is another one for each op, and ends with the context.
 static void test_queues(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TFE_TensorHandle *first = nameless_queue(scene), *second = nameless_queue(scene);
   TFE_TensorHandle* x = eager_handle(kit_float(7));
-  run(enqueue_op(scene, first, x));
+  eager_scene_run(enqueue_op(scene, first, x));
   assert_true(eager_float(eager_result(dequeue_op(scene, first))) == 7);
   TFE_TensorHandle* size = eager_result(eager_op(scene->context, "QueueSizeV2", second, NULL));
   assert_int_equal(eager_int32(size), 0);
@@ -307,13 +210,13 @@ static void test_two_clients(void** state) {
   eager_scene_t *scene = *state, other = *scene;
   other.port = rpc_scene_free_port();
   other.context = eager_open();
-  join(scene, 60);
-  join(&other, 60);
+  eager_scene_join(scene, 60);
+  eager_scene_join(&other, 60);
   TFE_TensorHandle *mine = nameless_queue(scene), *theirs = nameless_queue(&other);
-  TFE_TensorHandle* named = variable_on(&other, CLUSTER_PS_CPU, "shared");
+  TFE_TensorHandle* named = eager_scene_variable(&other, CLUSTER_PS_CPU, "shared");
   TFE_TensorHandle* three = eager_handle(kit_float(3));
-  run(enqueue_op(&other, theirs, three));
-  run(eager_op(other.context, "AssignVariableOp", named, three));
+  eager_scene_run(enqueue_op(&other, theirs, three));
+  eager_scene_run(eager_op(other.context, "AssignVariableOp", named, three));
   TFE_TensorHandle* size = eager_result(eager_op(scene->context, "QueueSizeV2", mine, NULL));
   assert_int_equal(eager_int32(size), 0);
   // The name of their queue, by which it can be found as long as it is there.
@@ -328,36 +231,12 @@ static void test_two_clients(void** state) {
   TFE_DeleteContext(other.context);
   wait_for_contexts(scene, CLUSTER_PS, 1);
   eager_expect(eager_op(scene->context, "QueueSizeV2", at_ps, NULL), TF_NOT_FOUND);
-  TFE_TensorHandle* shared = variable_on(scene, CLUSTER_PS_CPU, "shared");
+  TFE_TensorHandle* shared = eager_scene_variable(scene, CLUSTER_PS_CPU, "shared");
   assert_true(read_variable(scene, shared) == 3);
   TFE_TensorHandle* const handles[] = {mine, theirs, named, three, stolen, at_ps, shared};
   for (size_t i = 0; i < sizeof handles / sizeof handles[0]; ++i) {
     TFE_DeleteTensorHandle(handles[i]);
   }
-}
-
-// ---- Functions ----------------------------------------------------------------------------------
-
-static float call_on_ps(eager_scene_t* scene, const char* name, TFE_TensorHandle* x) {
-  TFE_TensorHandle* y = eager_result(op_on(scene, CLUSTER_PS_CPU, name, x, NULL));
-  expect_device(scene, y, CLUSTER_PS_CPU);
-  return eager_float(y);
-}
-
-// Functions that the context had before it joined, and those that it gets later.
-static void test_functions(void** state) {
-  eager_scene_t* scene = *state;
-  eager_add_function(scene->context, eager_self_binary("twice", "AddV2", TF_FLOAT));
-  join(scene, 60);
-  eager_add_function(scene->context, eager_self_binary("square", "Mul", TF_FLOAT));
-  TFE_TensorHandle* x = eager_handle(kit_float(5));
-  assert_true(call_on_ps(scene, "twice", x) == 10);
-  assert_true(call_on_ps(scene, "square", x) == 25);
-  TFE_ContextRemoveFunction(scene->context, "square", scene->s);
-  kit_ok(scene->s);
-  eager_add_function(scene->context, eager_self_binary("square", "Sub", TF_FLOAT));
-  assert_true(call_on_ps(scene, "square", x) == 0);
-  TFE_DeleteTensorHandle(x);
 }
 
 // ---- Failures -----------------------------------------------------------------------------------
@@ -374,18 +253,20 @@ static void expect_failure(eager_scene_t* scene, TFE_Op* op, TF_Code code, const
 
 static void test_failures(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   const float values[] = {1, 2, 3};
   TFE_TensorHandle* x = eager_handle(kit_floats(3, values));
   TFE_TensorHandle* y = eager_handle(kit_floats(2, values));
-  expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "AddV2", x, y), TF_INVALID_ARGUMENT, "");
+  expect_failure(scene, eager_scene_op(scene, CLUSTER_PS_CPU, "AddV2", x, y), TF_INVALID_ARGUMENT,
+                 "");
   // A function that the task has lost.
   eager_add_function(scene->context, eager_self_binary("twice", "AddV2", TF_FLOAT));
   LEAT_EXPECT_OK(leat_eager_context_remove_function(context_of(scene, CLUSTER_PS, 0),
                                                     LEAT_SV("twice")));
-  expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "twice", x, NULL), TF_NOT_FOUND, "'twice'");
+  expect_failure(scene, eager_scene_op(scene, CLUSTER_PS_CPU, "twice", x, NULL), TF_NOT_FOUND,
+                 "'twice'");
   // A tensor that the task has lost: the first op of this context.
-  TFE_TensorHandle* z = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
+  TFE_TensorHandle* z = eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
   leat_eager_context_t* context = context_of(scene, CLUSTER_PS, 0);
   uint64_t op_id = 0;
   leat_mutex_lock(&context->mutex);
@@ -394,13 +275,13 @@ static void test_failures(void** state) {
   }
   leat_mutex_unlock(&context->mutex);
   LEAT_EXPECT_OK(leat_eager_context_drop(context, (int64_t)op_id, 0));
-  expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "Neg", z, NULL), TF_INVALID_ARGUMENT,
+  expect_failure(scene, eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", z, NULL), TF_INVALID_ARGUMENT,
                  "Unable to find the relevant tensor");
   assert_null(TFE_TensorHandleResolve(z, scene->s));
   kit_expect_text(scene->s, TF_INVALID_ARGUMENT, "Unable to find the relevant tensor");
   // The context itself is gone, as after a restart.
   leat_eager_contexts_close(cluster_task(scene->cluster, CLUSTER_PS));
-  expect_failure(scene, op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL), TF_ABORTED,
+  expect_failure(scene, eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL), TF_ABORTED,
                  "Unable to find a context_id");
   TFE_DeleteTensorHandle(x);
   TFE_DeleteTensorHandle(y);
@@ -441,7 +322,7 @@ static void test_cancellation(void** state) {
   eager_scene_t* scene = *state;
   const int64_t begin_ns = leat_clock_now_ns();
   waiter_t waiter;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TFE_TensorHandle* queue = nameless_queue(scene);
   TFE_CancellationManager* manager = TFE_NewCancellationManager();
   leat_thread_t thread = start_waiting(scene, queue, manager, &waiter);
@@ -451,7 +332,7 @@ static void test_cancellation(void** state) {
   // The task has given up too: an element that comes now stays.
   leat_eager_context_wait(context_of(scene, CLUSTER_PS, 0));
   TFE_TensorHandle* x = eager_handle(kit_float(1));
-  run(enqueue_op(scene, queue, x));
+  eager_scene_run(enqueue_op(scene, queue, x));
   TFE_TensorHandle* size = eager_result(eager_op(scene->context, "QueueSizeV2", queue, NULL));
   assert_int_equal(eager_int32(size), 1);
   assert_true(eager_float(eager_result(dequeue_op(scene, queue))) == 1);
@@ -473,7 +354,7 @@ static void test_death(void** state) {
   eager_scene_t* scene = *state;
   const int64_t begin_ns = leat_clock_now_ns();
   waiter_t waiter;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   assert_true(TFE_ContextCheckAlive(scene->context, "/job:ps/replica:0/task:0", scene->s));
   kit_ok(scene->s);
   TFE_ContextCheckAlive(scene->context, "/job:ps/replica:0/task:1", scene->s);
@@ -486,16 +367,18 @@ static void test_death(void** state) {
   kit_ok(scene->s);
   TFE_DeleteTensorHandle(queue);
   TFE_TensorHandle* x = eager_handle(kit_float(1));
-  eager_expect(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL), TF_UNAVAILABLE);
+  eager_expect(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL), TF_UNAVAILABLE);
   // The other task serves on.
-  assert_true(eager_float(eager_result(op_on(scene, CLUSTER_WORKER_CPU, "Neg", x, NULL))) == -1);
+  assert_true(eager_float(eager_result(eager_scene_op(scene, CLUSTER_WORKER_CPU, "Neg", x,
+                                                      NULL))) == -1);
   cluster_start_ps(scene->cluster);
-  TF_Buffer* def = describe(scene, true);
+  TF_Buffer* def = eager_scene_describe(scene, true);
   TFE_ContextUpdateServerDefWithTimeout(scene->context, 60, def->data, def->length, 60000,
                                         scene->s);
   kit_ok(scene->s);
   TF_DeleteBuffer(def);
-  assert_true(eager_float(eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL))) == -1);
+  assert_true(eager_float(eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x,
+                                                      NULL))) == -1);
   TFE_DeleteTensorHandle(x);
   cluster_expect_no_hang(begin_ns);
 }
@@ -505,14 +388,15 @@ static void test_death(void** state) {
 // The ps goes and comes back; what is on the worker stays.
 static void test_update(void** state) {
   eager_scene_t* scene = *state;
-  TF_Buffer *without = describe(scene, false), *with = describe(scene, true);
+  TF_Buffer* without = eager_scene_describe(scene, false);
+  TF_Buffer* with = eager_scene_describe(scene, true);
   TFE_ContextUpdateServerDef(scene->context, 60, with->data, with->length, scene->s);
   kit_expect(scene->s, TF_INVALID_ARGUMENT);  // there is no cluster yet
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TFE_TensorHandle* x = eager_handle(kit_float(1));
-  TFE_TensorHandle* y = eager_result(op_on(scene, CLUSTER_WORKER_CPU, "Neg", x, NULL));
-  TFE_TensorHandle* z = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
-  TFE_Op* op = op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL);
+  TFE_TensorHandle* y = eager_result(eager_scene_op(scene, CLUSTER_WORKER_CPU, "Neg", x, NULL));
+  TFE_TensorHandle* z = eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
+  TFE_Op* op = eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL);
   TFE_ContextUpdateServerDef(scene->context, 60, without->data, without->length, scene->s);
   kit_ok(scene->s);
   wait_for_contexts(scene, CLUSTER_PS, 0);
@@ -527,8 +411,9 @@ static void test_update(void** state) {
   TFE_ContextUpdateServerDef(scene->context, 60, with->data, with->length, scene->s);
   kit_ok(scene->s);
   assert_int_equal(leat_eager_context_view(context_of(scene, CLUSTER_PS, 0)), 2);
-  assert_true(eager_float(eager_result(op_on(scene, CLUSTER_PS_CPU, "AddV2", y, x))) == 0);
-  assert_true(eager_float(eager_result(op_on(scene, CLUSTER_WORKER_CPU, "Neg", y, NULL))) == 1);
+  assert_true(eager_float(eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "AddV2", y, x))) == 0);
+  assert_true(eager_float(eager_result(eager_scene_op(scene, CLUSTER_WORKER_CPU, "Neg", y,
+                                                      NULL))) == 1);
   TFE_DeleteTensorHandle(x);
   TFE_DeleteTensorHandle(y);
   TFE_DeleteTensorHandle(z);
@@ -539,9 +424,9 @@ static void test_update(void** state) {
 // Handles may outlive the context.
 static void test_end(void** state) {
   eager_scene_t* scene = *state;
-  join(scene, 60);
+  eager_scene_join(scene, 60);
   TFE_TensorHandle* x = eager_handle(kit_float(1));
-  TFE_TensorHandle* y = eager_result(op_on(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
+  TFE_TensorHandle* y = eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, "Neg", x, NULL));
   wait_for_contexts(scene, CLUSTER_PS, 1);
   TFE_DeleteContext(scene->context);
   wait_for_contexts(scene, CLUSTER_PS, 0);
@@ -561,7 +446,7 @@ static void test_end(void** state) {
 static void test_keep_alive(void** state) {
   eager_scene_t* scene = *state;
   leat_task_t* task = cluster_task(scene->cluster, CLUSTER_PS);
-  join(scene, 1);
+  eager_scene_join(scene, 1);
   leat_eager_context_t* kept = context_of(scene, CLUSTER_PS, 0);
   const leat_pb_create_context_request_t request = {.context_id = 7, .keep_alive_secs = 1};
   cluster_call(scene->cluster, CLUSTER_PS, "/tensorflow.eager.EagerService/CreateContext",
@@ -580,19 +465,18 @@ static void test_keep_alive(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_devices, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_ops, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_copies, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_variables, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_queues, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_two_clients, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_cancellation, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_death, set_up_process, tear_down),
-      cmocka_unit_test_setup_teardown(test_update, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_keep_alive, set_up_by_hand, tear_down),
+      cmocka_unit_test_setup_teardown(test_devices, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_ops, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_copies, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_variables, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_queues, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_two_clients, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_failures, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_cancellation, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_death, set_up_process, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_update, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_end, eager_scene_set_up, eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_keep_alive, set_up_by_hand, eager_scene_tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,8 +146,7 @@ static void requests_come_once(void** state) {
 
 // ---- RunGraph by hand ---------------------------------------------------------------------------
 
-// A session of the ps alone, with a graph that receives "a" from the worker and sends it, negated,
-// back as "b".
+// A session of the ps alone, with a graph that receives "a" and sends it, negated, as "b".
 typedef struct by_hand_s {
   cluster_scene_t* cluster;
   char graph[32];
@@ -156,17 +155,19 @@ typedef struct by_hand_s {
 
 static const char kSession[] = "by hand";
 
-static void open_by_hand(cluster_scene_t* cluster, by_hand_t* out_hand) {
+// The value of "a" comes from the device |sender|.
+static void open_by_hand(cluster_scene_t* cluster, const char* sender, by_hand_t* out_hand) {
   *out_hand = (by_hand_t){.cluster = cluster};
   const uint64_t to = cluster_incarnation(cluster, CLUSTER_PS);
-  snprintf(out_hand->a, sizeof out_hand->a, "%s;%016" PRIx64 ";%s;a;0:0", CLUSTER_PS_CPU, to,
+  snprintf(out_hand->a, sizeof out_hand->a, "%s;%016" PRIx64 ";%s;a;0:0", sender, to,
            CLUSTER_PS_CPU);
   snprintf(out_hand->b, sizeof out_hand->b, "%s;%016" PRIx64 ";%s;b;0:0", CLUSTER_PS_CPU, to,
            CLUSTER_PS_CPU);
   const leat_output_t a = cluster_op(
       cluster, CLUSTER_PS, "_Recv", "recv", LEAT_NO_INPUTS,
       LEAT_ATTRS(LEAT_TYPE("tensor_type", LEAT_DTYPE_FLOAT), LEAT_STR("tensor_name", "a"),
-                 LEAT_STR("send_device", CLUSTER_PS_CPU), LEAT_STR("recv_device", CLUSTER_PS_CPU),
+                 LEAT_STRING("send_device", leat_string_view_from(sender)),
+                 LEAT_STR("recv_device", CLUSTER_PS_CPU),
                  LEAT_INT("send_device_incarnation", (int64_t)to)));
   const leat_output_t b =
       cluster_op(cluster, CLUSTER_PS, "Neg", "neg", LEAT_INPUTS(a), LEAT_NO_ATTRS);
@@ -229,7 +230,7 @@ static void expect_minus(cluster_call_t* call, float sent) {
 static void a_graph_runs_by_hand(void** state) {
   by_hand_t hand;
   cluster_call_t call;
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   const char* const b[] = {hand.b, NULL};
   start_graph(&hand, 1, WHOLE, 5, b, &call);
   expect_minus(&call, 5);
@@ -250,6 +251,18 @@ static void a_graph_runs_by_hand(void** state) {
   cluster_call_free(&call);
 }
 
+// A value of a task that the cluster does not have never comes, and is not waited for.
+static void an_unknown_sender_is_refused(void** state) {
+  by_hand_t hand;
+  cluster_call_t call;
+  open_by_hand(*state, "/job:nobody/replica:0/task:0/device:CPU:0", &hand);
+  const char* const b[] = {hand.b, NULL};
+  start_graph(&hand, 1, WHOLE, 0, b, &call);
+  cluster_call_expect(&call, LEAT_INVALID_ARGUMENT, "'/job:nobody/replica:0/task:0/device:CPU:0;",
+                      NULL, NULL);
+  cluster_call_free(&call);
+}
+
 static void expect_run(cluster_call_t* call, bool has_ended_step) {
   leat_pb_run_graph_response_t response;
   cluster_call_expect(call, LEAT_OK, "", &leat_pb_run_graph_response_descriptor, &response);
@@ -262,7 +275,7 @@ static void a_worker_may_end_a_step(void** state) {
   by_hand_t hand;
   cluster_call_t call;
   leat_rendezvous_table_t* table = cluster_task(*state, CLUSTER_PS)->rendezvous;
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   const char* const b[] = {hand.b, NULL};
   start_graph(&hand, 1, WHOLE_STEP, 5, b, &call);
   expect_run(&call, true);
@@ -286,7 +299,7 @@ static void a_graph_comes_when_its_session_has_ended(void** state) {
   leat_arena_t arena;
   leat_string_builder_t graph;
   leat_string_view_t handle;
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   leat_task_t* task = cluster_task(hand.cluster, CLUSTER_PS);
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_string_builder_initialize(leat_allocator_system(), &graph);
@@ -351,7 +364,7 @@ static void frames_have_the_numbers_of_tensorflow(void** state) {
              CLUSTER_PS_CPU, kSent[i].place);
     asked[i] = keys[i];
   }
-  open_by_hand(cluster, &hand);
+  open_by_hand(cluster, CLUSTER_PS_CPU, &hand);
   cluster_call_t call;
   leat_pb_run_graph_response_t response;
   start_graph(&hand, 1, WHOLE, 1, asked, &call);
@@ -367,7 +380,7 @@ static void frames_have_the_numbers_of_tensorflow(void** state) {
 static void bad_keys_of_a_graph(void** state) {
   by_hand_t hand;
   cluster_call_t call;
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   const char* const keys[] = {hand.b, "bad", NULL};
   start_graph(&hand, 1, WHOLE, 0, keys, &call);
   cluster_call_expect(&call, LEAT_INVALID_ARGUMENT, "Invalid  rendezvous key: bad", NULL, NULL);
@@ -385,7 +398,7 @@ static void bad_keys_of_a_graph(void** state) {
 static void two_last_parts(void** state) {
   by_hand_t hand;
   cluster_call_t calls[3];
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   start_graph(&hand, 1, EARLY, 0, NULL, &calls[0]);
   cluster_call_expect(&calls[0], LEAT_OK, "", NULL, NULL);
   start_graph(&hand, 1, LAST, 0, NULL, &calls[1]);
@@ -413,7 +426,7 @@ static void wait_for_steps(cluster_scene_t* cluster, size_t count) {
 static void a_worker_session_goes_while_it_runs(void** state) {
   by_hand_t hand;
   cluster_call_t calls[2];
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   start_graph(&hand, 1, WHOLE, 0, NULL, &calls[0]);
   start_graph(&hand, 2, EARLY, 0, NULL, &calls[1]);
   cluster_call_expect(&calls[1], LEAT_OK, "", NULL, NULL);
@@ -435,7 +448,7 @@ static void a_worker_session_goes_while_it_runs(void** state) {
 static void abandoned_parts_end_with_their_server(void** state) {
   by_hand_t hand;
   cluster_call_t call;
-  open_by_hand(*state, &hand);
+  open_by_hand(*state, CLUSTER_PS_CPU, &hand);
   for (int i = 1; i <= 20; ++i) {
     start_graph(&hand, i, EARLY, 0, NULL, &call);
     cluster_call_expect(&call, LEAT_OK, "", NULL, NULL);
@@ -453,6 +466,7 @@ int main(void) {
       TEST(bad_keys),
       TEST(requests_come_once),
       TEST(a_graph_runs_by_hand),
+      TEST(an_unknown_sender_is_refused),
       TEST(a_worker_may_end_a_step),
       TEST(a_graph_comes_when_its_session_has_ended),
       TEST(frames_have_the_numbers_of_tensorflow),

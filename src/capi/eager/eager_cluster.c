@@ -5,6 +5,8 @@
 //   the client named a device of another task                   that one
 //   anything else                                               this process; inputs are fetched
 //
+// A function that runs in this process may need other tasks: then it is a step over these.
+//
 // An op that runs on another task becomes the node that it would be here (worker/eager_kernel.h),
 // so that mistakes in its description are found here, with all attributes that follow from others.
 // Its outputs become handles with a type and a shape and no elements. The cluster belongs to the
@@ -48,7 +50,11 @@ static leat_status_t set_server_def(TFE_Context* context, leat_eager_cluster_opt
                                     int retries) {
   leat_eager_cluster_t* cluster = NULL;
   LEAT_RETURN_IF_ERROR(leat_runtime_get(&options->runtime));
-  options->functions = context->functions;
+  options->home = (leat_eager_home_t){.graph = context->graph->shared,
+                                      .functions = context->functions,
+                                      .session = context->session->session,
+                                      .resources = context->resources,
+                                      .resource_count = context->resource_count};
   options->is_async = context->is_async;
   replace_cluster(context, NULL);  // its server may listen where the new one shall
   leat_status_t status = leat_eager_cluster_create(options, &cluster);
@@ -324,16 +330,51 @@ static leat_status_t run_on(leat_eager_cluster_t* cluster, const TFE_Op* op, con
   return leat_ok_status();
 }
 
+// Calls a function of this process, whose inputs are here, where it needs other tasks; else
+// |*out_is_done| is false.
+static leat_status_t call_function(leat_eager_cluster_t* cluster, const TFE_Op* op,
+                                   leat_graph_t* graph, TFE_TensorHandle** retvals,
+                                   int* num_retvals, bool* out_is_done) {
+  leat_arena_t* arena = leat_graph_arena(graph);
+  leat_tensor_t *inputs, *outputs;
+  int count;
+  LEAT_RETURN_IF_ERROR(
+      leat_eager_check_room(leat_eager_graph_node(graph)->output_count, num_retvals));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, op->input_count + 1, &inputs));
+  const leat_eager_request_t request = leat_eager_request_of(op, inputs);
+  const leat_eager_call_t call = {
+      .device = leat_string_view_from(leat_eager_cluster_local_device(cluster)),
+      .kernels = &op->context->kernels,
+      .function = {op->op->name, request.attrs, request.attr_count},
+      .arguments = inputs,
+      .argument_count = request.input_count,
+      .cancellation =
+          op->cancellation ? op->cancellation->cancellation : op->context->cancellation,
+      .arena = arena};
+  LEAT_RETURN_IF_ERROR(leat_eager_cluster_call(cluster, &call, out_is_done, &outputs, &count));
+  if (!*out_is_done) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_eager_wrap_outputs(outputs, count, retvals));
+  const char* device = leat_capi_cluster_own_device(op->context);
+  for (int i = 0; i < count; ++i) retvals[i]->device = device;
+  *num_retvals = count;
+  return leat_ok_status();
+}
+
 leat_status_t leat_capi_cluster_run(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
                                     bool* out_is_done) {
   const char* device = choose_device(op);
   leat_graph_t* graph = NULL;
   *out_is_done = device != NULL;
-  if (!device) return bring_inputs(op);
+  if (!device) LEAT_RETURN_IF_ERROR(bring_inputs(op));
+  if (!device && (op->call || !is_function(op))) return leat_ok_status();
   leat_eager_cluster_t* cluster = leat_capi_cluster_of(op->context);
-  if (!cluster) return no_cluster();
+  if (!cluster) return device ? no_cluster() : leat_ok_status();
   leat_status_t status = leat_eager_op_graph(op, &graph);
-  if (!status) status = run_on(cluster, op, device, graph, retvals, num_retvals);
+  if (!status && device) {
+    status = run_on(cluster, op, device, graph, retvals, num_retvals);
+  } else if (!status) {
+    status = call_function(cluster, op, graph, retvals, num_retvals, out_is_done);
+  }
   leat_graph_free(graph);
   leat_eager_cluster_release(cluster);
   return status;
