@@ -448,8 +448,7 @@ static leat_status_t name_function(const leat_eager_spans_t* spans, const leat_e
 }
 
 static leat_status_t run_on(const leat_eager_spans_t* spans, const leat_eager_call_t* call,
-                            const span_t* span,
-                            leat_tensor_t** out_outputs, int* out_count) {
+                            const span_t* span, leat_tensor_t** out_outputs, int* out_count) {
   leat_function_runtime_t* functions = leat_session_master_options(span->session)->functions;
   leat_function_name_t function;
   uint64_t handle;
