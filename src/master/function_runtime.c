@@ -117,15 +117,16 @@ static int64_t find(const runtime_t* r, const leat_function_name_t* function,
 
 // Copies the name, the attributes and the device, which the caller lends only for the call. Where
 // there are other tasks, nodes are told from those of other functions by their names: TensorFlow's
-// keep a stateful kernel for all nodes of its name in a session.
+// keep a stateful kernel for all nodes of its name in a session. They are not called after the
+// function, whose name need not be one for nodes ("<lambda>").
 static leat_status_t copy_key(runtime_t* r, const leat_function_name_t* function,
                               leat_string_view_t device, function_t* f) {
   leat_attr_value_t value = {.kind = LEAT_ATTR_FUNCTION, .function = function}, copy;
   LEAT_RETURN_IF_ERROR(leat_graph_storage_copy_value(r->names->storage, &value, &copy));
   f->function = *copy.function;
   if (r->master->worker_count > 1) {
-    LEAT_RETURN_IF_ERROR(leat_arena_print(leat_graph_arena(r->names), &f->scope, "%.*s_%zu/",
-                                          LEAT_SV_ARG(function->name), r->count));
+    LEAT_RETURN_IF_ERROR(
+        leat_arena_print(leat_graph_arena(r->names), &f->scope, "function_%zu/", r->count));
   }
   return leat_graph_storage_copy_text(r->names->storage, device, &f->device);
 }

@@ -19,8 +19,9 @@
 #define HANDLE                                                                        \
   "op_inputs { remote_handle { op_id: 1 device: '" CLUSTER_PS_CPU "' op_device: '"    \
   CLUSTER_PS_CPU "' dtype: DT_RESOURCE } } "
+// A function of a name that no node can have, as Python's have it.
 #define READ                                                                               \
-  REGISTER("read", "input_arg { name: 'x' type: DT_RESOURCE } " FLOAT("output", "y"),      \
+  REGISTER("<lambda>", "input_arg { name: 'x' type: DT_RESOURCE } " FLOAT("output", "y"),      \
            "ReadVariableOp", "input: 'x' attr { key: 'dtype' value { type: DT_FLOAT } }",  \
            "ret { key: 'y' value: 'n:value:0' }")
 // The node is to be on the ps; the second function calls the first.
@@ -82,18 +83,19 @@ static void a_handle_leads_to_its_task(void** state) {
   size_t graphs;
   eager_enqueue(cluster, CLUSTER_PS, CONTEXT VARIABLE, LEAT_OK, "");
   eager_enqueue(cluster, CLUSTER_WORKER, CONTEXT READ, LEAT_OK, "");
-  assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
+  assert_true(call(cluster, "<lambda>", HANDLE, LEAT_OK, "") == 3);
   assert_int_equal(count_sessions(cluster, &graphs), 1);
   assert_int_equal(graphs, 1);
   // The worker has the handle by now, and the function is compiled.
   eager_enqueue(cluster, CLUSTER_PS, CONTEXT "queue { handle_to_decref { op_id: 1 } }", LEAT_OK,
                 "");
-  assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
+  assert_true(call(cluster, "<lambda>", HANDLE, LEAT_OK, "") == 3);
   assert_int_equal(count_sessions(cluster, &graphs), 1);
   assert_int_equal(graphs, 1);
   // Outputs are kept on the worker, for later calls.
   eager_enqueue(cluster, CLUSTER_WORKER,
-                CONTEXT "queue { operation { id: 5 name: 'read' is_function: true " HANDLE " } }",
+                CONTEXT "queue { operation { id: 5 name: '<lambda>' is_function: true "
+                HANDLE " } }",
                 LEAT_OK, "");
   eager_enqueue(cluster, CLUSTER_WORKER,
                 CONTEXT "queue { operation { id: 6 name: 'Neg' op_inputs { remote_handle { op_id: 5"
@@ -124,7 +126,7 @@ static void nodes_lead_to_their_task(void** state) {
   eager_enqueue(cluster, CLUSTER_WORKER, CONTEXT FAR(CLUSTER_PS_CPU), LEAT_OK, "");
   assert_true(call(cluster, "outer", THREE, LEAT_OK, "") == -3);
   assert_true(call(cluster, "far", THREE, LEAT_OK, "") == -3);
-  assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
+  assert_true(call(cluster, "<lambda>", HANDLE, LEAT_OK, "") == 3);
   assert_int_equal(count_sessions(cluster, &graphs), 1);
   assert_int_equal(graphs, 3);
   // And back again.
@@ -164,22 +166,22 @@ static void bad_inputs_are_refused(void** state) {
     leat_status_code_t code;
     const char* says;
   } kBad[] = {
-      {"read", "op_inputs { remote_handle { op_id: 9 " ON_PS " dtype: DT_RESOURCE } }",
+      {"<lambda>", "op_inputs { remote_handle { op_id: 9 " ON_PS " dtype: DT_RESOURCE } }",
        LEAT_INVALID_ARGUMENT, "From /job:ps/replica:0/task:0:\nfor input 0 of 'Identity': Unable "
        "to find the relevant tensor remote_handle: Op ID: 9"},
-      {"read", "op_inputs { remote_handle { op_id: 1 output_num: -1 " ON_PS
+      {"<lambda>", "op_inputs { remote_handle { op_id: 1 output_num: -1 " ON_PS
        " dtype: DT_RESOURCE } }", LEAT_INVALID_ARGUMENT, "Output num: -1"},
-      {"read", "op_inputs { remote_handle { op_id: 1 op_device: '/job:no/task:1' } }",
+      {"<lambda>", "op_inputs { remote_handle { op_id: 1 op_device: '/job:no/task:1' } }",
        LEAT_INVALID_ARGUMENT, "Op ID: 1"},
-      {"read", "op_inputs { remote_handle { op_id: 1 " ON_PS " dtype: DT_FLOAT } }",
+      {"<lambda>", "op_inputs { remote_handle { op_id: 1 " ON_PS " dtype: DT_FLOAT } }",
        LEAT_INVALID_ARGUMENT, "does not match expected type float"},
-      {"read", HANDLE HANDLE, LEAT_INVALID_ARGUMENT, "called with 2 arguments"},
+      {"<lambda>", HANDLE HANDLE, LEAT_INVALID_ARGUMENT, "called with 2 arguments"},
       {"far", THREE, LEAT_INVALID_ARGUMENT, "'/job:none'"},
   };
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(kBad); ++i) {
     call(cluster, kBad[i].name, kBad[i].inputs, kBad[i].code, kBad[i].says);
   }
-  assert_true(call(cluster, "read", HANDLE, LEAT_OK, "") == 3);
+  assert_true(call(cluster, "<lambda>", HANDLE, LEAT_OK, "") == 3);
 }
 
 int main(void) {
