@@ -328,8 +328,9 @@ static leat_status_t update_contexts(leat_eager_change_t* change) {
   return leat_eager_round_run(&round, staying, count, make_update, change);
 }
 
-// The sessions over this task and others tell those the client's cluster, which they may not know:
-// so the task is a renamed one for them, even if it has the name already.
+// Makes the holder of sessions over several tasks. The other tasks may have been started without
+// this one in their cluster. A renamed task tells them its cluster (leat_task_rename), so these
+// sessions have one as their master, even where the names are the same.
 static leat_status_t create_spans(const leat_eager_change_t* change,
                                   leat_eager_spans_t** out_spans) {
   const leat_pb_server_def_t* def = &change->server_def;

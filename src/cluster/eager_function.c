@@ -1,7 +1,8 @@
 // Runs the functions of eager clients. A part of a function, which its client has cut for this
-// task, is called in the context's own session. A whole function that needs other tasks is compiled
-// by a session over these, as its body in a graph, whose arguments that are handles of resources
-// lie where these are (LEAT_ARGUMENT_DEVICES_ATTR), so that the placer puts what uses them there.
+// task, is called in the context's own session. A whole function that needs other tasks is called
+// in a session over these. There an argument that is the handle of a resource lies on the
+// resource's device (LEAT_ARGUMENT_DEVICES_ATTR), so that the placer puts the nodes that use it
+// there too.
 //
 //   span: session over this task, ps 0 and ps 1 ─▶ functions, compiled by device of each handle
 //   span: session over this task and worker 3
@@ -40,7 +41,6 @@ struct leat_eager_spans_s {
   leat_eager_home_t home;
   leat_task_t* task;
   leat_mutex_t opening;     // held while a session is made; taken before |mutex|
-  int64_t last_number;      // of a session; guarded by |opening|
   leat_mutex_t mutex;       // guards what follows
   leat_arena_t arena;       // of |functions|
   // Name -> uint8_t[task_count + 1], which tasks it asks for, and at the end whether that is known.
@@ -280,23 +280,23 @@ static leat_status_t add_asked(leat_eager_spans_t* spans, leat_string_view_t nam
   return leat_ok_status();
 }
 
-// The device of the resource that |argument| is a handle of, where that is on another task; "" for
-// any other tensor.
-static leat_string_view_t device_of(const leat_eager_spans_t* spans,
-                                    const leat_tensor_t* argument) {
-  if (argument->dtype != LEAT_DTYPE_RESOURCE || argument->shape.element_count != 1) {
-    return LEAT_SV("");
-  }
+// The other task, and the device, on which the resource is that |argument| is the handle of; -1 and
+// "" for any other tensor.
+static int find_resource(const leat_eager_spans_t* spans, const leat_tensor_t* argument,
+                         leat_string_view_t* out_device) {
+  *out_device = LEAT_SV("");
+  if (argument->dtype != LEAT_DTYPE_RESOURCE || argument->shape.element_count != 1) return -1;
   const leat_resource_handle_t* handle =
       leat_tensor_data(argument, leat_resource_handle_t* const)[0];
   const int task = handle ? leat_cluster_spec_find_device(&spans->task->spec, handle->device) : -1;
-  return task < 0 || task == spans->task->number ? LEAT_SV("") : handle->device;
+  if (task < 0 || task == spans->task->number) return -1;
+  *out_device = handle->device;
+  return task;
 }
 
 leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_eager_call_t* call,
                                          const uint8_t** out_tasks) {
-  const leat_cluster_spec_t* spec = &spans->task->spec;
-  const size_t count = (size_t)spec->task_count;
+  const size_t count = (size_t)spans->task->spec.task_count;
   uint8_t* tasks;
   *out_tasks = NULL;
   if (count == 1) return leat_ok_status();
@@ -305,8 +305,9 @@ leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_e
   leat_status_t status = add_asked(spans, call->function.name, tasks);
   leat_mutex_unlock(&spans->mutex);
   for (int i = 0; i < call->argument_count; ++i) {
-    const leat_string_view_t device = device_of(spans, &call->arguments[i]);
-    if (device.size) tasks[leat_cluster_spec_find_device(spec, device)] = 1;
+    leat_string_view_t device;
+    const int task = find_resource(spans, &call->arguments[i], &device);
+    if (task >= 0) tasks[task] = 1;
   }
   tasks[spans->task->number] = 0;
   if (memchr(tasks, 1, count)) *out_tasks = tasks;
@@ -315,7 +316,7 @@ leat_status_t leat_eager_call_find_tasks(leat_eager_spans_t* spans, const leat_e
 
 // ---- Sessions over tasks ------------------------------------------------------------------------
 
-// A ConfigProto that leaves the tasks.
+// Writes a ConfigProto whose device filters leave this task and |tasks|.
 static leat_status_t write_config(const leat_eager_spans_t* spans, const uint8_t* tasks,
                                   leat_arena_t* arena, leat_string_view_t* out_config) {
   const leat_cluster_spec_t* spec = &spans->task->spec;
@@ -351,8 +352,8 @@ static leat_status_t open_session(leat_eager_spans_t* spans, const uint8_t* task
   leat_cluster_target_t target = {.task = spans->task,
                                   .deadline_ns = leat_clock_deadline_after_ms(OPEN_TIMEOUT_MS)};
   LEAT_RETURN_IF_ERROR(write_config(spans, tasks, arena, &target.config));
-  LEAT_RETURN_IF_ERROR(leat_arena_print(arena, &target.handle, "eager_%016" PRIx64 "_%" PRId64,
-                                        (uint64_t)leat_task_draw(63), ++spans->last_number));
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(arena, &target.handle, "eager_%016" PRIx64, (uint64_t)leat_task_draw(63)));
   if (home->resource_count == spans->task->device_count) options.resources = home->resources;
   leat_status_t status =
       leat_cluster_target_open_session(&target, home->graph, &options, out_session);
@@ -370,7 +371,9 @@ static span_t* find_span(leat_eager_spans_t* spans, const uint8_t* tasks) {
   span_t* span = spans->first;
   for (; span; span = span->next) {
     bool has_all = true;
-    for (int i = 0; i < spans->task->spec.task_count; ++i) has_all &= span->tasks[i] >= tasks[i];
+    for (int i = 0; i < spans->task->spec.task_count; ++i) {
+      has_all = has_all && (span->tasks[i] || !tasks[i]);
+    }
     if (has_all) break;
   }
   if (span) leat_reference_count_retain(&span->references);
@@ -437,7 +440,9 @@ static leat_status_t name_function(const leat_eager_spans_t* spans, const leat_e
   LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, (size_t)count + 1, &attrs));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(call->arena, (size_t)call->argument_count + 1, &devices));
   for (int i = 0; i < count; ++i) attrs[i] = call->function.attrs[i];
-  for (int i = 0; i < call->argument_count; ++i) devices[i] = device_of(spans, &call->arguments[i]);
+  for (int i = 0; i < call->argument_count; ++i) {
+    find_resource(spans, &call->arguments[i], &devices[i]);
+  }
   attrs[count] = (leat_attr_t){LEAT_ARGUMENT_DEVICES_ATTR,
                                {.kind = LEAT_ATTR_STRING,
                                 .is_list = true,

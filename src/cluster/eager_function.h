@@ -5,8 +5,8 @@
 //
 //   Enqueue(f, handle on ps) ─▶ a session of this task over itself and ps ─▶ RunGraph on ps
 //
-// What needs this task alone runs in the context's own session and makes none of these. A client of
-// this process (eager_remote.h) runs the functions so that it calls here.
+// A call that needs this task alone runs in the context's own session, and no other session is
+// made. A client of this process (eager_remote.h) runs its own functions in the same way.
 #ifndef LEAT_CLUSTER_EAGER_FUNCTION_H_
 #define LEAT_CLUSTER_EAGER_FUNCTION_H_
 

@@ -1,12 +1,11 @@
-// Finds inputs by the numbers that clients give to ops, the same on all tasks. The client says on
-// which task an output was made; it may have sent this task a copy under the same number, which is
-// looked for first. Handles of resources are kept once they were fetched, since a function
-// that trains gets those of all variables in each call. They are immutable, and a number never
-// comes to mean another output, so that one which is kept too long does no harm; there are at most
-// MOST_HANDLES.
+// Finds inputs by the numbers that clients give to ops, which are the same on all tasks. The client
+// says on which task an output was made; it may have sent this task a copy under the same number,
+// so this task's outputs are looked through first. The handles of resources are kept once they were
+// fetched, since a function that trains gets those of all variables in each call. A handle is
+// immutable, and its number never comes to mean another output, so one that is kept for too long
+// does no harm. At most MOST_HANDLES are kept.
 #include "cluster/eager_input.h"
 
-#include "cluster/rpc_message.h"
 #include "formats/wire/decode.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/op/attr_proto.h"
@@ -14,15 +13,45 @@
 #define MOST_HANDLES 65536
 #define MOST_OUTPUTS 256  // of an op whose outputs' handles are kept
 
-// ---- Fetching -----------------------------------------------------------------------------------
+// ---- Queues of one item -------------------------------------------------------------------------
 
-leat_status_t leat_eager_told_by(leat_string_view_t task, leat_status_t status) {
-  if (!status) return status;
-  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
-                                        LEAT_SV_ARG(task), leat_status_message(status));
-  leat_status_free(status);
-  return told;
+typedef struct exchange_s {
+  leat_arena_t* arena;
+  leat_eager_read_fn_t read;
+  void* data;
+} exchange_t;
+
+// A leat_client_read_fn_t.
+static leat_status_t read_answer(void* data, leat_string_view_t answer) {
+  const exchange_t* exchange = data;
+  leat_pb_enqueue_response_t response;
+  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_enqueue_response_descriptor, answer,
+                                           exchange->arena, NULL, &response));
+  if (response.queue_response.count != 1) {
+    return leat_make_status(LEAT_INTERNAL,
+                            "Reading the answer of Enqueue failed: it has %zu items, must have one",
+                            response.queue_response.count);
+  }
+  return exchange->read(exchange->data, response.queue_response.items);
 }
+
+leat_status_t leat_eager_exchange(const leat_eager_way_t* way, leat_pb_queue_item_t* item,
+                                  leat_arena_t* arena, leat_eager_read_fn_t read, void* data) {
+  const leat_pb_enqueue_request_t request = {.context_id = way->context_id, .queue = {item, 1}};
+  exchange_t exchange = {arena, read, data};
+  const leat_client_call_t enqueue = {.channel = way->channel,
+                                      .method = LEAT_EAGER_ENQUEUE,
+                                      .descriptor = &leat_pb_enqueue_request_descriptor,
+                                      .message = &request,
+                                      .deadline_ns = LEAT_DEADLINE_NEVER,
+                                      .kind = LEAT_CLIENT_CALL_STEP,
+                                      .cancellation = way->cancellation,
+                                      .read = read_answer,
+                                      .data = &exchange};
+  return leat_task_told_by(way->task, leat_client_call(way->calls, &enqueue));
+}
+
+// ---- Fetching -----------------------------------------------------------------------------------
 
 typedef struct reading_s {
   leat_arena_t arena;
@@ -30,20 +59,16 @@ typedef struct reading_s {
   leat_tensor_t* value;
 } reading_t;
 
-// A leat_client_read_fn_t.
-static leat_status_t read_value(void* data, leat_string_view_t answer) {
+// A leat_eager_read_fn_t.
+static leat_status_t read_value(void* data, const leat_pb_queue_response_t* response) {
   reading_t* reading = data;
-  leat_pb_enqueue_response_t response;
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_enqueue_response_descriptor, answer,
-                                           &reading->arena, NULL, &response));
-  const leat_pb_queue_response_list_t* items = &response.queue_response;
-  if (items->count != 1 || items->items[0].tensor.count != 1) {
+  if (response->tensor.count != 1) {
     return leat_make_status(LEAT_INTERNAL,
-                            "Reading the answer of Enqueue failed: it has %zu items and %zu "
-                            "tensors, must have one of each",
-                            items->count, items->count ? items->items[0].tensor.count : 0);
+                            "Reading the answer of Enqueue failed: it has %zu tensors, must have "
+                            "one",
+                            response->tensor.count);
   }
-  LEAT_RETURN_IF_ERROR(leat_tensor_from_content(items->items[0].tensor.items, &reading->arena,
+  LEAT_RETURN_IF_ERROR(leat_tensor_from_content(response->tensor.items, &reading->arena,
                                                 leat_buffer_source_host(), reading->value));
   if (reading->value->dtype == reading->dtype) return leat_ok_status();
   leat_status_t status = leat_make_status(
@@ -53,36 +78,27 @@ static leat_status_t read_value(void* data, leat_string_view_t answer) {
   return status;
 }
 
-leat_status_t leat_eager_fetch(const leat_eager_fetch_t* fetch, leat_tensor_t* out_tensor) {
-  leat_pb_remote_tensor_handle_t handle = fetch->handle;
-  leat_pb_operation_input_t input = {.item_case = LEAT_EAGER_INPUT_HANDLE,
-                                     .remote_handle = &handle};
-  const leat_attr_t type = LEAT_TYPE("T", handle.dtype);
+leat_status_t leat_eager_fetch(const leat_eager_way_t* way,
+                               const leat_pb_remote_tensor_handle_t* handle,
+                               leat_tensor_t* out_tensor) {
+  leat_pb_operation_input_t input = {
+      .item_case = LEAT_EAGER_INPUT_HANDLE,
+      .remote_handle = (leat_pb_remote_tensor_handle_t*)(uintptr_t)handle};
+  const leat_attr_t type = LEAT_TYPE("T", handle->dtype);
   leat_pb_attr_value_t value;
   leat_pb_operation_attrs_entry_t attr = {.key = type.name, .value = &value};
   leat_pb_operation_t identity = {.id = LEAT_EAGER_NO_OP,
                                   .name = LEAT_SV("Identity"),
-                                  .device = handle.device,
+                                  .device = handle->device,
                                   .op_inputs = {&input, 1},
                                   .attrs = {&attr, 1}};
   leat_pb_queue_item_t item = {.item_case = LEAT_EAGER_OPERATION, .operation = &identity};
-  const leat_pb_enqueue_request_t request = {.context_id = fetch->context_id,
-                                             .queue = {&item, 1}};
-  reading_t reading = {.dtype = handle.dtype, .value = out_tensor};
-  const leat_client_call_t enqueue = {.channel = fetch->channel,
-                                      .method = LEAT_EAGER_ENQUEUE,
-                                      .descriptor = &leat_pb_enqueue_request_descriptor,
-                                      .message = &request,
-                                      .deadline_ns = LEAT_DEADLINE_NEVER,
-                                      .kind = LEAT_CLIENT_CALL_STEP,
-                                      .cancellation = fetch->cancellation,
-                                      .read = read_value,
-                                      .data = &reading};
+  reading_t reading = {.dtype = handle->dtype, .value = out_tensor};
   leat_arena_initialize(leat_allocator_system(), 0, &reading.arena);
   leat_status_t status = leat_attr_value_to_proto(&type.value, &reading.arena, &value);
-  if (!status) status = leat_client_call(fetch->calls, &enqueue);
+  if (!status) status = leat_eager_exchange(way, &item, &reading.arena, read_value, &reading);
   leat_arena_deinitialize(&reading.arena);
-  return leat_eager_told_by(fetch->task, status);
+  return status;
 }
 
 // ---- Handles of resources -----------------------------------------------------------------------
@@ -165,22 +181,22 @@ leat_status_t leat_eager_input_find(leat_eager_context_t* context,
                                     const leat_pb_remote_tensor_handle_t* handle,
                                     leat_cancellation_t* cancellation,
                                     leat_tensor_t* out_tensor) {
-  leat_task_t* task = leat_eager_context_task(context);
-  const int number = find_task(task, handle);
-  uint64_t key;
   leat_status_t status =
       leat_eager_context_share(context, handle->op_id, handle->output_num, out_tensor);
-  if (!status || number < 0 || number == task->number) return status;
+  if (!status) return status;
+  leat_task_t* task = leat_eager_context_task(context);
+  const int number = find_task(task, handle);
+  if (number < 0 || number == task->number) return status;
   leat_status_free(status);
+  uint64_t key;
   const bool keeps = is_kept(handle, &key);
   if (keeps && find_kept(&context->inputs, key, out_tensor)) return leat_ok_status();
-  leat_eager_fetch_t fetch = {.calls = &context->inputs.calls,
-                              .task = task->spec.tasks[number].name,
-                              .context_id = context->id,
-                              .handle = *handle,
-                              .cancellation = cancellation};
-  LEAT_RETURN_IF_ERROR(leat_task_channel(task, number, &fetch.channel));
-  LEAT_RETURN_IF_ERROR(leat_eager_fetch(&fetch, out_tensor));
+  leat_eager_way_t way = {.calls = &context->inputs.calls,
+                          .task = task->spec.tasks[number].name,
+                          .context_id = context->id,
+                          .cancellation = cancellation};
+  LEAT_RETURN_IF_ERROR(leat_task_channel(task, number, &way.channel));
+  LEAT_RETURN_IF_ERROR(leat_eager_fetch(&way, handle, out_tensor));
   if (keeps) keep(&context->inputs, key, out_tensor);
   return leat_ok_status();
 }

@@ -1,7 +1,7 @@
-// The inputs that an op of an eager client has elsewhere: among the outputs that the client's
-// contexts keep, on this task and on others. What is on another task is fetched by an op there,
-// Identity, whose number says that its output comes with the answer, so that neither task needs
-// another call to the other. Both a task and a client of this process (eager_remote.h) fetch so.
+// Finds the inputs of an eager client's op, which are among the outputs that the client's contexts
+// keep: on this task or on another one. A task fetches what is on another one by an op there,
+// Identity, whose number says that its output comes with the answer, so that the other task needs
+// no call back. A client of this process (eager_remote.h) fetches in the same way.
 #ifndef LEAT_CLUSTER_EAGER_INPUT_H_
 #define LEAT_CLUSTER_EAGER_INPUT_H_
 
@@ -9,19 +9,26 @@
 
 #define LEAT_EAGER_ENQUEUE "/tensorflow.eager.EagerService/Enqueue"
 
-typedef struct leat_eager_fetch_s {
+// The way to a context that the client has on another task.
+typedef struct leat_eager_way_s {
   leat_client_calls_t* calls;
   leat_rpc_channel_t* channel;
   leat_string_view_t task;  // its name, for messages
   uint64_t context_id;
-  leat_pb_remote_tensor_handle_t handle;
-  leat_cancellation_t* cancellation;  // NULL: nobody cancels it
-} leat_eager_fetch_t;
-// Fetches a tensor and waits for it. UNAVAILABLE where the task is gone, and what it says.
-LEAT_MUST_USE leat_status_t leat_eager_fetch(const leat_eager_fetch_t* fetch,
+  leat_cancellation_t* cancellation;  // NULL: nobody cancels the call
+} leat_eager_way_t;
+// Reads the answer to an item, on the thread that has it.
+typedef leat_status_t (*leat_eager_read_fn_t)(void* data,
+                                              const leat_pb_queue_response_t* response);
+// Has the context work on a queue of one item, and waits for the answer, which is decoded in
+// |arena|. UNAVAILABLE where the task is gone, and what it says.
+LEAT_MUST_USE leat_status_t leat_eager_exchange(const leat_eager_way_t* way,
+                                                leat_pb_queue_item_t* item, leat_arena_t* arena,
+                                                leat_eager_read_fn_t read, void* data);
+// Fetches the tensor that |handle| names, and waits for it. Fails likewise.
+LEAT_MUST_USE leat_status_t leat_eager_fetch(const leat_eager_way_t* way,
+                                             const leat_pb_remote_tensor_handle_t* handle,
                                              leat_tensor_t* out_tensor);
-// |status| (taken), as what a task said.
-LEAT_MUST_USE leat_status_t leat_eager_told_by(leat_string_view_t task, leat_status_t status);
 
 void leat_eager_inputs_initialize(leat_eager_inputs_t* out_inputs);
 void leat_eager_inputs_deinitialize(leat_eager_inputs_t* inputs);  // no fetch is under way

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "cluster/eager_input.h"
 #include "cluster/rpc_message.h"
-#include "formats/wire/decode.h"
 #include "formats/wire/shape_proto.h"
 #include "formats/wire/tensor_content.h"
 #include "graph/import/export.h"
@@ -46,7 +45,7 @@ static void settle(round_t* round, leat_status_t status) {
 static void answered(void* data, leat_status_t status, leat_string_view_t details,
                      leat_rpc_bytes_t answer) {
   const asked_t* asked = data;
-  settle(asked->round, leat_eager_told_by(asked->peer->task.name, status));
+  settle(asked->round, leat_task_told_by(asked->peer->task.name, status));
 }
 
 leat_status_t leat_eager_round_run(
@@ -158,48 +157,31 @@ void leat_remote_tensor_release(leat_remote_tensor_t* tensor) {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// A queue of one item, and who reads its answer.
+// An item that is sent, and what its answer fills in.
 typedef struct exchange_s {
   leat_eager_peer_t* peer;
   leat_arena_t arena;
-  leat_status_t (*read)(struct exchange_s* exchange, const leat_pb_queue_response_t* response);
   int output_count;            // of an op
   leat_remote_tensor_t** outputs;  // [output_count]
   leat_shape_t* shapes;        // the same
 } exchange_t;
 
-// A leat_client_read_fn_t.
-static leat_status_t read_answer(void* data, leat_string_view_t answer) {
-  exchange_t* exchange = data;
-  leat_pb_enqueue_response_t response;
-  LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_enqueue_response_descriptor, answer,
-                                           &exchange->arena, NULL, &response));
-  if (response.queue_response.count != 1) {
-    return leat_make_status(LEAT_INTERNAL,
-                            "Reading the answer of Enqueue failed: it has %zu items, must have one",
-                            response.queue_response.count);
-  }
-  return exchange->read(exchange, response.queue_response.items);
+static leat_eager_way_t way_to(const leat_eager_peer_t* peer, leat_cancellation_t* cancellation) {
+  return (leat_eager_way_t){.calls = &peer->cluster->calls,
+                            .channel = peer->channel,
+                            .task = peer->task.name,
+                            .context_id = peer->cluster->context_id,
+                            .cancellation = cancellation};
 }
 
 static leat_status_t call(exchange_t* exchange, leat_pb_queue_item_t* item,
-                          leat_cancellation_t* cancellation) {
+                          leat_eager_read_fn_t read, leat_cancellation_t* cancellation) {
   leat_eager_cluster_t* cluster = exchange->peer->cluster;
-  const leat_pb_enqueue_request_t request = {.context_id = cluster->context_id,
-                                             .queue = {item, 1}};
-  const leat_client_call_t enqueue = {.channel = exchange->peer->channel,
-                                      .method = LEAT_EAGER_ENQUEUE,
-                                      .descriptor = &leat_pb_enqueue_request_descriptor,
-                                      .message = &request,
-                                      .deadline_ns = LEAT_DEADLINE_NEVER,
-                                      .kind = LEAT_CLIENT_CALL_STEP,
-                                      .cancellation = cancellation,
-                                      .read = read_answer,
-                                      .data = exchange};
+  const leat_eager_way_t way = way_to(exchange->peer, cancellation);
   LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
-  leat_status_t status = leat_client_call(&cluster->calls, &enqueue);
+  leat_status_t status = leat_eager_exchange(&way, item, &exchange->arena, read, exchange);
   leat_eager_cluster_leave(cluster);
-  return leat_eager_told_by(exchange->peer->task.name, status);
+  return status;
 }
 
 // ---- Ops ----------------------------------------------------------------------------------------
@@ -309,8 +291,9 @@ static const char* device_of(const leat_eager_peer_t* peer, leat_string_view_t t
   return device;
 }
 
-// Of exchange_t, for an op.
-static leat_status_t read_shapes(exchange_t* exchange, const leat_pb_queue_response_t* response) {
+// A leat_eager_read_fn_t, for an op.
+static leat_status_t read_shapes(void* data, const leat_pb_queue_response_t* response) {
+  exchange_t* exchange = data;
   if (response->shape.count != (size_t)exchange->output_count) {
     return leat_make_status(LEAT_INTERNAL,
                             "Reading the answer of Enqueue failed: it has %zu shapes, must have %d",
@@ -341,7 +324,7 @@ static leat_status_t run_op(const leat_eager_remote_op_t* op, exchange_t* exchan
     LEAT_RETURN_IF_ERROR(make_tensor(exchange->peer, device, message.id, i, node->output_types[i],
                                      &exchange->outputs[i]));
   }
-  return call(exchange, &item, op->cancellation);
+  return call(exchange, &item, read_shapes, op->cancellation);
 }
 
 // Frees a tensor that is not on its task: what should have made it has failed. Where only the
@@ -371,7 +354,6 @@ leat_status_t leat_eager_cluster_execute(leat_eager_cluster_t* cluster,
   LEAT_RETURN_IF_ERROR(
       find_peer(cluster, leat_string_view_from(op->device), &peer, &device));
   exchange_t exchange = {.peer = peer,
-                         .read = read_shapes,
                          .output_count = op->node->output_count,
                          .outputs = out_outputs,
                          .shapes = out_shapes};
@@ -394,27 +376,23 @@ leat_status_t leat_eager_cluster_execute(leat_eager_cluster_t* cluster,
 // ---- Values -------------------------------------------------------------------------------------
 
 leat_status_t leat_remote_tensor_fetch(leat_remote_tensor_t* tensor, leat_tensor_t* out_tensor) {
-  leat_eager_cluster_t* cluster = tensor->cluster;
-  const leat_eager_fetch_t fetch = {.calls = &cluster->calls,
-                                    .channel = tensor->peer->channel,
-                                    .task = tensor->peer->task.name,
-                                    .context_id = cluster->context_id,
-                                    .handle = name_tensor(tensor)};
-  LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(cluster));
-  leat_status_t status = leat_eager_fetch(&fetch, out_tensor);
-  leat_eager_cluster_leave(cluster);
+  const leat_pb_remote_tensor_handle_t handle = name_tensor(tensor);
+  const leat_eager_way_t way = way_to(tensor->peer, NULL);
+  LEAT_RETURN_IF_ERROR(leat_eager_cluster_enter(tensor->cluster));
+  leat_status_t status = leat_eager_fetch(&way, &handle, out_tensor);
+  leat_eager_cluster_leave(tensor->cluster);
   return status;
 }
 
-// Of exchange_t, for an item whose answer says nothing.
-static leat_status_t read_nothing(exchange_t* exchange, const leat_pb_queue_response_t* response) {
+// A leat_eager_read_fn_t, for an item whose answer says nothing.
+static leat_status_t read_nothing(void* data, const leat_pb_queue_response_t* response) {
   return leat_ok_status();
 }
 
 leat_status_t leat_eager_cluster_send(leat_eager_cluster_t* cluster, const char* device,
                                       const leat_tensor_t* tensor,
                                       leat_remote_tensor_t** out_tensor) {
-  exchange_t exchange = {.read = read_nothing};
+  exchange_t exchange = {0};
   leat_pb_tensor_proto_t proto;
   const char* known;
   LEAT_RETURN_IF_ERROR(
@@ -429,7 +407,7 @@ leat_status_t leat_eager_cluster_send(leat_eager_cluster_t* cluster, const char*
     status = make_tensor(exchange.peer, known, message.op_id, 0, tensor->dtype, out_tensor);
   }
   if (!status) {
-    status = call(&exchange, &item, NULL);
+    status = call(&exchange, &item, read_nothing, NULL);
     if (status) discard(*out_tensor);
   }
   leat_arena_deinitialize(&exchange.arena);

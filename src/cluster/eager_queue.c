@@ -443,7 +443,7 @@ static leat_status_t run_operation(queue_t* queue, const leat_pb_operation_t* me
   leat_status_t status = execute(&operation, response);
   leat_tensors_release(operation.inputs, operation.request.input_count);
   leat_graph_storage_release(operation.storage);
-  return name_lost_task(leat_eager_context_task(queue->context), status);
+  return status ? name_lost_task(leat_eager_context_task(queue->context), status) : status;
 }
 
 static leat_status_t keep_tensors(queue_t* queue, const leat_pb_send_tensor_op_t* message) {

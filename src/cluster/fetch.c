@@ -211,11 +211,7 @@ typedef struct fetch_s {
 } fetch_t;
 
 static leat_status_t from_sender(const fetch_t* fetch, leat_status_t status) {
-  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
-                                        LEAT_SV_ARG(fetch->task->spec.tasks[fetch->sender].name),
-                                        leat_status_message(status));
-  leat_status_free(status);
-  return told;
+  return leat_task_told_by(fetch->task->spec.tasks[fetch->sender].name, status);
 }
 
 // A leat_rpc_done_fn_t.

@@ -135,11 +135,7 @@ leat_status_t leat_remote_task_clear(leat_task_t* task, int number,
 
 // Says of which task a failure is.
 static leat_status_t from_task(const remote_task_t* task, leat_status_t status) {
-  if (!status) return status;
-  leat_status_t told = leat_make_status(leat_status_code(status), "From %s:\n%s", task->name,
-                                        leat_status_message(status));
-  leat_status_free(status);
-  return told;
+  return leat_task_told_by(leat_string_view_from(task->name), status);
 }
 
 // ---- Graphs -------------------------------------------------------------------------------------

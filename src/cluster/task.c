@@ -67,6 +67,14 @@ leat_status_t leat_task_note_request(leat_task_t* task, int64_t request_id, cons
 
 // ---- Other tasks --------------------------------------------------------------------------------
 
+leat_status_t leat_task_told_by(leat_string_view_t name, leat_status_t status) {
+  if (!status) return status;
+  leat_status_t told = leat_make_status(leat_status_code(status), "From %.*s:\n%s",
+                                        LEAT_SV_ARG(name), leat_status_message(status));
+  leat_status_free(status);
+  return told;
+}
+
 leat_status_t leat_task_channel(leat_task_t* task, int number, leat_rpc_channel_t** out_channel) {
   LEAT_DCHECK(number >= 0 && number < task->spec.task_count);
   leat_status_t status = leat_ok_status();

@@ -137,6 +137,8 @@ void leat_task_tell(const leat_task_t* task, const leat_task_event_t* event);
 // anybody can make such calls. |status| is borrowed.
 void leat_task_note_refusal(leat_task_t* task, leat_string_view_t peer, leat_status_t status);
 
+// |status| (taken) as what the task |name| said; OK stays OK.
+LEAT_MUST_USE leat_status_t leat_task_told_by(leat_string_view_t name, leat_status_t status);
 // The channel to task |number| of the cluster; borrowed.
 LEAT_MUST_USE leat_status_t leat_task_channel(leat_task_t* task, int number,
                                               leat_rpc_channel_t** out_channel);
