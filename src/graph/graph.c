@@ -238,9 +238,10 @@ static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spe
   return leat_graph_storage_copy_device(graph->storage, spec->device, &node->device);
 }
 
-// Infers the output shapes, or sets them unknown. A node without outputs is inferred too when it
+// Infers the output shapes, or sets them unknown where |waits| or |spec| asks for that. A node without outputs is inferred too when it
 // has inputs, because its shape function may refuse them.
-static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* node) {
+static leat_status_t make_shapes(leat_graph_t* graph, const leat_node_spec_t* spec, bool waits,
+                                 leat_node_t* node) {
   const leat_op_row_t* row = node->op->row;
   if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
   void* memory = NULL;
@@ -249,7 +250,11 @@ static leat_status_t make_shapes(leat_graph_t* graph, bool infer, leat_node_t* n
     LEAT_RETURN_IF_ERROR(leat_arena_take(&graph->storage->arena, bytes, &memory));
   }
   node->output_shapes = memory;
-  if (infer) return leat_inference_run(graph, node, node->output_shapes, &node->shapes_follow);
+  if (!waits && !spec->skip_shapes) {
+    return spec->tolerate_shapes
+               ? leat_inference_try(graph, node, node->output_shapes, &node->shapes_follow)
+               : leat_inference_run(graph, node, node->output_shapes, &node->shapes_follow);
+  }
   for (int i = 0; i < node->output_count; ++i) {
     node->output_shapes[i] = leat_partial_shape_unknown();
   }
@@ -304,7 +309,7 @@ static leat_status_t add_checked(leat_graph_t* graph, const leat_node_spec_t* sp
   // A node that waits for an attribute's value cannot be inferred: its shape function would read
   // it.
   bool waits = graph->has_placeholders && leat_node_waits(node);
-  LEAT_RETURN_IF_ERROR(make_shapes(graph, !spec->skip_shapes && !waits, node));
+  LEAT_RETURN_IF_ERROR(make_shapes(graph, spec, waits, node));
   return append_node(graph, name_hash, out_node);
 }
 
@@ -355,7 +360,7 @@ static leat_status_t add_like(leat_graph_t* graph, const leat_node_spec_t* spec,
   LEAT_RETURN_IF_ERROR(make_inputs(graph, spec, node));
   if (node->input_count > 0 && !(alike && node->shapes_follow)) {
     bool waits = graph->has_placeholders && leat_node_waits(node);
-    LEAT_RETURN_IF_ERROR(make_shapes(graph, !waits, node));
+    LEAT_RETURN_IF_ERROR(make_shapes(graph, spec, waits, node));
   }
   return append_node(graph, name_hash, out_node);
 }

@@ -146,6 +146,8 @@ typedef struct leat_node_spec_s {
   bool infer_attrs;     // take missing types and counts from the inputs
   bool borrow_storage;  // name, device and attributes lie in this graph's or its parent's storage
   bool skip_shapes;     // leave the output shapes unknown; a later pass infers them
+  // Leave them unknown where the op's shape function refuses the inputs, which is no error then.
+  bool tolerate_shapes;
   // The name may be any text, as TensorFlow's C API takes it. Such a graph can be looked at and
   // written, but neither be run nor read again (leat_graph_check_names).
   bool any_name;

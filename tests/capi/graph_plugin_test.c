@@ -353,6 +353,36 @@ static void test_properties(void** state) {
   expect_total(-20);
 }
 
+static void look_at_refused(const TF_Buffer* bytes, const TF_GrapplerItem* item) {
+  TF_GraphProperties* properties = TF_NewGraphProperties(item);
+  TF_InferStatically(properties, 1, 0, 0, 0, status);
+  kit_ok(status);
+  expect_property(properties, "x", false, 1, KNOWN);
+  expect_property(properties, "z", false, 1, UNKNOWN);
+  TF_DeleteGraphProperties(properties);
+}
+
+// What is fed may have a shape that a node refuses, here in a branch that is not taken. That is no
+// error for an optimizer that infers shapes, which are unknown then, as TensorFlow has it.
+static void test_refused_shapes(void** state) {
+  const uint8_t no = 0;
+  TF_DeleteGraph(graph);
+  graph = TF_NewGraph();
+  x = kit_placeholder(graph, "x", TF_FLOAT);
+  sum = kit_binary(graph, "AddV2", "sum", x, x);
+  y = kit_unary(graph, "Neg", "y", sum);
+  TF_OperationDescription* branch = TF_NewOperation(graph, "Switch", "branch");
+  TF_AddInput(branch, kit_out(x, 0));
+  TF_AddInput(branch, kit_out(kit_const(graph, "no", kit_tensor(TF_BOOL, 0, NULL, &no, 1)), 0));
+  const TF_Output untaken = kit_out(kit_finish(branch), 1);
+  TF_OperationDescription* product = TF_NewOperation(graph, "MatMul", "z");
+  TF_AddInput(product, untaken);
+  TF_AddInput(product, untaken);
+  z = kit_finish(product);
+  plan = (plan_t){.from = "op: \"AddV2\"", .to = "op: \"Mul\"", .look = look_at_refused};
+  expect_total(-(1 + 4 + 9));
+}
+
 static void test_op_definitions(void** state) {
   const char kFunction[] =
       "library { function { signature { name: 'mine' input_arg { name: 'a' type: DT_FLOAT } } } }";
@@ -438,6 +468,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_switches, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_properties, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_refused_shapes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_op_definitions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_turns_passes_off, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_loop, set_up, tear_down),

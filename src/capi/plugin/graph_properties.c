@@ -2,7 +2,8 @@
 // and constant values of tensors, and the definitions of ops. The properties are those of a graph
 // that is imported from the item's GraphDef, since adding a node to a graph infers its shapes. What
 // is fed may have any shape, unless the optimizer assumes that the feeds have the shapes that their
-// Placeholders say; so in the other case these say nothing before the import.
+// Placeholders say; so in the other case these say nothing before the import. A shape that a node
+// refuses is no error, since a step may never run that node; its outputs have unknown shapes.
 #include "capi/plugin/graph_optimizer.h"
 #include "capi/plugin/plugin.h"
 #include "formats/generated/op_performance_data.h"
@@ -51,7 +52,8 @@ static void forget_feeds(const leat_graph_plugin_item_t* item, leat_pb_graph_def
 static leat_status_t import(const leat_graph_plugin_item_t* item, bool assumes_feeds,
                             leat_arena_t* arena, leat_string_builder_t* bytes,
                             leat_graph_t* graph) {
-  const leat_import_options_t options = {.ignore_colocation = true, .allow_internal_names = true};
+  const leat_import_options_t options = {
+      .ignore_colocation = true, .allow_internal_names = true, .tolerate_shapes = true};
   leat_pb_graph_def_t def = {0};
   LEAT_RETURN_IF_ERROR(leat_message_decode(&leat_pb_graph_def_descriptor, item->graph_def, arena,
                                            NULL, &def));

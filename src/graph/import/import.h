@@ -47,6 +47,9 @@ typedef struct leat_import_options_s {
   bool extends_graph;
   bool ignore_colocation;  // "loc:@x" in "_class" need not name an imported node
   bool allow_internal_names;  // accept names that begin with '_' (graphs of the runtime)
+  // Inputs whose shapes an op refuses are no error; the shapes of its outputs are unknown then. A
+  // step says what is wrong when the op runs, if it does.
+  bool tolerate_shapes;
 } leat_import_options_t;
 
 // What an import found. The arrays are of |allocator|; end with deinitialize. Nodes are given by

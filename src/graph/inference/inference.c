@@ -261,3 +261,12 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   return leat_status_annotate(status, "Shape inference failed for node '%.*s' (%.*s)",
                               LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name));
 }
+
+leat_status_t leat_inference_try(leat_graph_t* graph, const leat_node_t* node,
+                                 leat_partial_shape_t* out_shapes, bool* out_follow) {
+  leat_status_t status = leat_inference_run(graph, node, out_shapes, out_follow);
+  if (!status || leat_status_code(status) == LEAT_RESOURCE_EXHAUSTED) return status;
+  leat_status_free(status);
+  for (int i = 0; i < node->output_count; ++i) out_shapes[i] = leat_partial_shape_unknown();
+  return leat_ok_status();
+}

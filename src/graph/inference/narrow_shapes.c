@@ -80,14 +80,8 @@ static leat_status_t infer(shaper_t* s, const leat_node_t* node, leat_partial_sh
     shapes[0] = leat_graph_output_shape(g, node->inputs[0]);
     return leat_ok_status();
   }
-  leat_status_t status = leat_inference_run(g, node, shapes, NULL);
-  if (leat_status_code(status) == LEAT_INVALID_ARGUMENT) {
-    // The assumption was wrong, or the graph is; nothing is known then.
-    leat_status_free(status);
-    for (int k = 0; k < node->output_count; ++k) shapes[k] = leat_partial_shape_unknown();
-    return leat_ok_status();
-  }
-  return status;
+  // Where the function refuses its inputs the assumption was wrong, or the graph is.
+  return leat_inference_try(g, node, shapes, NULL);
 }
 
 // One node in one round. A Merge that closes a loop gets its shape from the first round's
