@@ -78,11 +78,12 @@ endif()
 
 # Programs built against TensorFlow ask for these names. They are one file under several names,
 # which the loader recognises: a program that needs two of them gets one copy, and each name
-# exports every function.
+# exports every function. The last is that of TensorFlow's Python package, which plug-ins need that
+# are made for it.
 set(LEAT_LINK_NAMES "")
 if(LEAT_TENSORFLOW_NAMES)
   set(LEAT_LINK_NAMES libtensorflow.so.2 libtensorflow_cc.so.2 libtensorflow_framework.so.2
-      libtensorflow.so libtensorflow_framework.so)
+      libtensorflow.so libtensorflow_framework.so _pywrap_tensorflow_internal.so)
   foreach(name ${LEAT_LINK_NAMES})
     add_custom_command(TARGET leat POST_BUILD VERBATIM COMMAND ${CMAKE_COMMAND} -E create_symlink
       libleat.so.${PROJECT_VERSION_MAJOR} ${CMAKE_BINARY_DIR}/lib/${name})
