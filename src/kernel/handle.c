@@ -250,6 +250,24 @@ leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                     out_resource);
 }
 
+leat_resource_t* leat_handle_look_up(leat_resource_manager_t* manager, const leat_tensor_t* handle,
+                                     const leat_resource_kind_t* kind) {
+  LEAT_DCHECK(handle->dtype == LEAT_DTYPE_RESOURCE);
+  leat_resource_t* resource = NULL;
+  const leat_resource_handle_t* value =
+      handle->shape.element_count == 1 ? *leat_tensor_data(handle, leat_resource_handle_t*) : NULL;
+  if (!value || !leat_string_view_equals(value->type_name, kind->name)) return NULL;
+  if (value->owned) {
+    resource = value->owned;
+    if (resource->kind != kind) return NULL;
+    leat_resource_retain(resource);
+    return resource;
+  }
+  leat_status_free(
+      leat_resource_manager_find(manager, value->container, value->name, kind, &resource));
+  return resource;
+}
+
 // ---- Resources of a step ------------------------------------------------------------------------
 
 static leat_status_t step_resources(const leat_kernel_context_t* c,

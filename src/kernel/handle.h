@@ -26,10 +26,10 @@ typedef struct leat_handle_s {
   leat_tensor_t value;     // the form by value
 } leat_handle_t;
 
-// Whether |name| is the shared_name by which TensorFlow's eager clients ask for a resource that no
-// other op finds.
+// The shared_name by which TensorFlow asks for a resource that no other op finds.
+#define LEAT_ANONYMOUS_NAME "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 static inline bool leat_handle_is_anonymous(leat_string_view_t name) {
-  return leat_string_view_equals(name, "cd2c89b7-88b7-44c8-ad83-06c2a9158347");
+  return leat_string_view_equals(name, LEAT_ANONYMOUS_NAME);
 }
 
 // INVALID_ARGUMENT when the names are not allowed. To be deinitialized after a failure too.
@@ -65,6 +65,10 @@ LEAT_MUST_USE leat_status_t leat_handle_find_of_step(const leat_kernel_context_t
 LEAT_MUST_USE leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                              const leat_resource_kind_t* kind,
                                              leat_resource_t** out_resource);
+// The resource of |kind| that the handle by value |handle| names, retained; NULL where it names
+// none, or one of another kind.
+leat_resource_t* leat_handle_look_up(leat_resource_manager_t* manager, const leat_tensor_t* handle,
+                                     const leat_resource_kind_t* kind);
 // The two strings of input |index|, a reference or a plain tensor of two strings. |out_strings|
 // shares the tensor into which the views point; the caller releases it.
 LEAT_MUST_USE leat_status_t leat_handle_strings(const leat_kernel_context_t* c, int index,

@@ -65,10 +65,12 @@ static bool makes_dataset(const leat_op_t* op) {
 }
 
 // Whether what a node of |op| gives depends on more than its inputs. A call is judged by the
-// functions that it calls, and an op that makes a dataset only describes what is done later.
+// functions that it calls, and an op that makes a dataset only describes what is done later. As in
+// TensorFlow an Assert passes, and reading a table, which is written with the graph.
 static bool is_stateful(const leat_op_t* op) {
   if (!(op->flags & LEAT_OP_STATEFUL) || op->flags & LEAT_OP_CALLS) return false;
-  return !makes_dataset(op) && !leat_string_view_equals(op->name, "Assert");
+  return !makes_dataset(op) && !leat_string_view_equals(op->name, "Assert") &&
+         !leat_string_view_equals(op->name, "LookupTableFindV2");
 }
 
 // What one node of a function's body needs: the function that its op may be, and those that its

@@ -156,17 +156,79 @@ static void test_external_state_is_judged(void** state) {
   }
 }
 
-// The handle of a variable, which a function captured, means nothing elsewhere.
-static void test_a_captured_resource_is_refused(void** state) {
-  functions_t f = functions_open(
-      LIBRARY FUNCTION("Pass", ARG("a", "INT64") ARG("v", "RESOURCE") OUT("r", "INT64"),
-                       RET("r", "a")) END RANGE
-          NODE("v", "VarHandleOp", , TYPE("dtype", "INT64") " attr { key: 'shape' value { shape {} "
-               "} }")
-          NODE("map", "MapDataset", IN("range") IN("v"),
-               ELEMENT TYPES("Targuments", "DT_RESOURCE") FUNC("f", "Pass")) WRITE("map", "1"));
-  assert_int_equal(functions_try(&f, "graph", NULL, 0), TF_UNIMPLEMENTED);
+// A map over |RANGE| whose function adds what node |op| says of the captured handle.
+#define READER(op, output, attrs)                                                              \
+  LIBRARY FUNCTION("Reader", ARG("a", "INT64") ARG("h", "RESOURCE") OUT("r", "INT64"),         \
+                   DEF("v", op, IN("h"), attrs)                                                \
+                       DEF("b", "AddV2", IN("a") IN("v:" output ":0"), TYPE("T", "INT64"))     \
+                           RET("r", "b:z:0")) END RANGE                                        \
+      NODE("map", "MapDataset", IN("range") IN("handle"),                                      \
+           ELEMENT TYPES("Targuments", "DT_RESOURCE") FUNC("f", "Reader")) WRITE("map", "1")
+#define READ_VARIABLE READER("ReadVariableOp", "value", TYPE("dtype", "INT64"))
+#define VARIABLE(name)                       \
+  NODE(name, "VarHandleOp", , TYPE("dtype", "INT64") " attr { key: 'shape' value { shape {} } }")
+// The handle |name| when node |filler| has run.
+#define FILLED(name, filler) \
+  NODE("handle", "Identity", IN(name) IN("^" filler), TYPE("T", "RESOURCE"))
+
+// Each graph has a variable of its own, with the value that the captured one had.
+static void test_a_captured_variable_comes_along(void** state) {
+  static const char kWriter[] =
+      READ_VARIABLE VARIABLE("v") NODE("x", "Placeholder", , TYPE("dtype", "INT64"))
+          NODE("set", "AssignVariableOp", IN("v") IN("x"), TYPE("dtype", "INT64"))
+              FILLED("v", "set");
+  TF_Tensor* graphs[2];
+  functions_t writer = functions_open(kWriter);
+  for (int64_t i = 0; i < 2; ++i) {
+    TF_Tensor* value = TF_AllocateTensor(TF_INT64, NULL, 0, sizeof(int64_t));
+    *(int64_t*)TF_TensorData(value) = 100 * (i + 1);
+    graphs[i] = functions_run(&writer, "graph", 0, value, NULL);
+  }
+  functions_close(&writer);
+  functions_t f = functions_open(READ_GRAPH ALL_OF("read"));
+  expect_all(&f, graphs[0], 5, (const int64_t[]){100, 101, 102, 103, 104});
+  expect_all(&f, graphs[1], 5, (const int64_t[]){200, 201, 202, 203, 204});
   functions_close(&f);
+}
+
+static void test_a_captured_table_comes_along(void** state) {
+  static const char kTypes[] = TYPE("key_dtype", "INT64") TYPE("value_dtype", "INT64");
+  static const char* const kTables[] = {"HashTableV2", "MutableHashTableV2", "AnonymousHashTable"};
+  for (size_t i = 0; i < sizeof kTables / sizeof *kTables; ++i) {
+    char text[8000];
+    snprintf(text, sizeof text,
+             READER("LookupTableSizeV2", "size", ) NODE("t", "%s", , "%s")
+                 NODE("keys", "Const", , INT64("7"))
+                     NODE("row", "ExpandDims", IN("keys") IN("axis"),
+                          TYPE("T", "INT64") TYPE("Tdim", "INT64"))
+                         NODE("axis", "Const", , INT64("0"))
+                             NODE("set", "LookupTableImportV2", IN("t") IN("row") IN("row"),
+                                  TYPE("Tin", "INT64") TYPE("Tout", "INT64")) FILLED("t", "set"),
+             kTables[i], kTypes);
+    EXPECT(READ_GRAPH ALL_OF("read"), written(text), 1, 2, 3, 4, 5);
+  }
+}
+
+static void expect_unread(const char* writer, TF_Code code) {
+  functions_t f = functions_open(READ_GRAPH ALL_OF("read"));
+  assert_int_equal(functions_try(&f, "all", written(writer), 0), code);
+  functions_close(&f);
+}
+
+// What has no content yet has none where it is read, and other resources are left behind.
+static void test_what_does_not_come_along_fails_where_it_is_read(void** state) {
+  expect_unread(READ_VARIABLE VARIABLE("handle"), TF_FAILED_PRECONDITION);
+  expect_unread(LIBRARY FUNCTION("Reader", ARG("a", "INT64") ARG("h", "RESOURCE")
+                                               OUT("r", "INT64"),
+                                 DEF("n", "QueueSizeV2", IN("h"), )
+                                     DEF("b", "Cast", IN("n:size:0"),
+                                         TYPE("SrcT", "INT32") TYPE("DstT", "INT64"))
+                                         RET("r", "b:y:0")) END RANGE
+                    NODE("handle", "FIFOQueueV2", , TYPES("component_types", "DT_INT64"))
+                        NODE("map", "MapDataset", IN("range") IN("handle"),
+                             ELEMENT TYPES("Targuments", "DT_RESOURCE") FUNC("f", "Reader"))
+                            WRITE("map", "1"),
+                TF_NOT_FOUND);
 }
 
 static TF_Tensor* bytes_tensor(const void* data, size_t size) {
@@ -252,7 +314,9 @@ int main(void) {
       cmocka_unit_test(test_a_session_reads_many_graphs),
       cmocka_unit_test(test_a_dataset_below_in_many_ways_is_written_once),
       cmocka_unit_test(test_external_state_is_judged),
-      cmocka_unit_test(test_a_captured_resource_is_refused),
+      cmocka_unit_test(test_a_captured_variable_comes_along),
+      cmocka_unit_test(test_a_captured_table_comes_along),
+      cmocka_unit_test(test_what_does_not_come_along_fails_where_it_is_read),
       cmocka_unit_test(test_what_is_no_dataset_is_refused),
       cmocka_unit_test(test_fingerprints_tell_datasets_apart),
   };

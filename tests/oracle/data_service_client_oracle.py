@@ -30,6 +30,21 @@ def pairs():
   return numbers().map(lambda x: (tf.stack([x, x * x]), tf.strings.as_string(x)))
 
 
+def captured():
+  """A map that captured a variable and a table, which travel with what they hold."""
+  raw = tf.raw_ops
+  variable = raw.VarHandleOp(dtype=tf.int64, shape=[], shared_name='base')
+  table = raw.HashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, shared_name='names')
+  keys = tf.constant([3, 4], tf.int64)
+  with tf.control_dependencies([
+      raw.AssignVariableOp(resource=variable, value=tf.constant(1000, tf.int64)),
+      raw.LookupTableImportV2(table_handle=table, keys=keys, values=keys * 7)]):
+    variable, table = tf.identity(variable), tf.identity(table)
+  return numbers().map(lambda x: raw.ReadVariableOp(resource=variable, dtype=tf.int64) +
+                       raw.LookupTableFindV2(table_handle=table, keys=x,
+                                             default_value=tf.constant(-1, tf.int64)))
+
+
 def dividing():
   return tf.data.Dataset.range(3).map(lambda x: 10 // (x - 1))
 
@@ -353,6 +368,7 @@ def compare_reads(service, prefix=''):
            named['rounds', 'AUTO'], players)
   report(prefix + 'registered', registers, service, numbers, NUMBER)
   report(prefix + 'registered pairs', registers, service, pairs, PAIR)
+  report(prefix + 'registered with what it captured', registers, service, captured, NUMBER)
   return named
 
 

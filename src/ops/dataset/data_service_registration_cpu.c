@@ -70,7 +70,7 @@ static leat_status_t write_graph(leat_kernel_context_t* c, const char* what,
   const registration_state_t* state = leat_kernel_state(c);
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), out_dataset));
   leat_status_t status =
-      leat_dataset_to_graph(*out_dataset, c->services->functions, state->external_state, out_graph);
+      leat_dataset_to_graph(c, *out_dataset, state->external_state, out_graph);
   if (!status) status = leat_status_clone(out_graph->status);
   if (!status) return leat_ok_status();
   leat_status_t failure = leat_make_status(

@@ -10,25 +10,42 @@
 //                                                              (_Retval)
 //
 // A dataset that stands below another one in many ways is written once, where TensorFlow writes it
-// once for each way. Its resource, a generator of seeds or a cache in memory, is written as the
-// handle that it is: in another process that names nothing, and the dataset makes its own. What a
-// function captured cannot be told so, and is refused.
+// once for each way. What a function captured is written with its content, as TensorFlow does it:
+//
+//     VarHandleOp ─▶ AssignVariableOp ◀─ Const        AnonymousHashTable ─▶ LookupTableImportV2 ◀─ Const
+//          └───────▶ Identity ◀── control ┘                   └───────────▶ Identity ◀── control ┘
+//
+// so that the reader has a variable or a table of its own. It belongs to its handle, which the new
+// dataset holds; TensorFlow gives tables a name in place of that, and leaves them to the process.
+// Other resources (queues, dense tables, generators of seeds, caches) are written as the handles
+// that they are. In another process these name nothing: generators and caches are made anew there,
+// and a function that uses one of the others fails.
 #include "ops/dataset/dataset_graph_cpu.h"
 
 #include "base/log.h"
 #include "base/map.h"
+#include "kernel/handle.h"
 #include "ops/function/function_call_cpu.h"
 #include "ops/kernel_rows.h"
+#include "ops/lookup/table_cpu.h"
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-// What has been described so far. The nodes and their texts lie in the arena; attributes and
-// tensors are the datasets'.
+// A tensor that was made for the description, or a resource whose nodes are in it.
+typedef struct kept_s {
+  struct kept_s* next;
+  leat_tensor_t tensor;
+  leat_resource_t* resource;
+} kept_t;
+
+// What has been described so far. The nodes, their texts and most attributes lie in the arena.
 typedef struct description_s {
+  leat_kernel_context_t* context;
   leat_arena_t arena;
   leat_described_node_t* nodes;  // of the system's allocator
   size_t count, capacity;
-  leat_word_map_t written;  // a dataset's address -> the index of its node
+  leat_word_map_t written;  // the address of a dataset or of a resource -> the index of its node
+  kept_t* kept;             // to be released when the graph is written
 } description_t;
 
 // Adds |node|, whose name is its op's and its number.
@@ -51,22 +68,121 @@ static leat_status_t add_constant(description_t* d, const leat_tensor_t* value, 
                   out_index);
 }
 
-// Whether input |index| of |node|, counted item by item, is an argument by itself, and not one of a
-// list, as what a function captured is. No op of datasets has a list between two lists.
-static bool is_by_itself(const leat_dataset_node_t* node, int index) {
-  const leat_op_argument_t* arguments = node->op->inputs;
-  int first = 0, last = node->op->input_count, behind = node->input_count;
-  while (first < last && arguments[first].number_attr < 0 &&
-         arguments[first].source != LEAT_TYPE_FROM_LIST) {
-    ++first;
-  }
-  while (last > first && arguments[last - 1].number_attr < 0 &&
-         arguments[last - 1].source != LEAT_TYPE_FROM_LIST) {
-    --last;
-    --behind;
-  }
-  return index < first || index >= behind;
+// ---- Resources ----------------------------------------------------------------------------------
+
+static leat_status_t keep(description_t* d, kept_t** out_kept) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, 1, out_kept));
+  (*out_kept)->next = d->kept;
+  d->kept = *out_kept;
+  return leat_ok_status();
 }
+
+static void release_kept(kept_t* kept) {
+  for (; kept; kept = kept->next) {
+    leat_tensor_release(&kept->tensor);
+    if (kept->resource) leat_resource_release(kept->resource);
+  }
+}
+
+// Adds a node of |op| with copies of |inputs| and |attrs|.
+static leat_status_t add_op(description_t* d, const char* op, const leat_string_view_t* inputs,
+                            int input_count, const leat_attr_t* attrs, int attr_count,
+                            size_t* out_index) {
+  leat_string_view_t* own_inputs;
+  leat_attr_t* own_attrs;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, (size_t)input_count + 1, &own_inputs));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, (size_t)attr_count + 1, &own_attrs));
+  for (int i = 0; i < input_count; ++i) own_inputs[i] = inputs[i];
+  for (int i = 0; i < attr_count; ++i) own_attrs[i] = attrs[i];
+  return add_node(d, (leat_described_node_t){.op = leat_string_view_from(op),
+                                             .inputs = own_inputs,
+                                             .input_count = input_count,
+                                             .attrs = own_attrs,
+                                             .attr_count = attr_count},
+                  out_index);
+}
+
+// Adds the node that gives the handle of |maker| once |filler| has run.
+static leat_status_t add_filled(description_t* d, size_t maker, size_t filler, size_t* out_index) {
+  const leat_attr_t attr = LEAT_TYPE("T", LEAT_DTYPE_RESOURCE);
+  leat_string_view_t inputs[] = {d->nodes[maker].name, {0}};
+  LEAT_RETURN_IF_ERROR(
+      leat_arena_print(&d->arena, &inputs[1], "^%.*s", LEAT_SV_ARG(d->nodes[filler].name)));
+  return add_op(d, "Identity", inputs, 2, &attr, 1, out_index);
+}
+
+// A variable with the value of |cell|; one without a value where that has none.
+static leat_status_t add_variable(description_t* d, leat_cell_t* cell, size_t* out_index) {
+  kept_t* value;
+  size_t constant, filler, maker;
+  LEAT_RETURN_IF_ERROR(keep(d, &value));
+  const bool has_value = leat_cell_read(cell, &value->tensor);
+  const leat_shape_t* shape = has_value ? &value->tensor.shape : &cell->shape;
+  const leat_attr_t attrs[] = {
+      LEAT_TYPE("dtype", has_value ? value->tensor.dtype : cell->dtype),
+      LEAT_SHAPE("shape", has_value || cell->has_shape ? leat_partial_shape_of(shape)
+                                                       : leat_partial_shape_unknown()),
+      LEAT_STRING("shared_name", LEAT_SV(LEAT_ANONYMOUS_NAME))};
+  LEAT_RETURN_IF_ERROR(add_op(d, "VarHandleOp", NULL, 0, attrs, 3, &maker));
+  *out_index = maker;
+  if (!has_value) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(add_constant(d, &value->tensor, &constant));
+  const leat_string_view_t inputs[] = {d->nodes[maker].name, d->nodes[constant].name};
+  LEAT_RETURN_IF_ERROR(add_op(d, "AssignVariableOp", inputs, 2, attrs, 1, &filler));
+  return add_filled(d, maker, filler, out_index);
+}
+
+// A table with the keys and values of |table|. A static one that was not filled stays so.
+static leat_status_t add_table(description_t* d, leat_lookup_t* table, size_t* out_index) {
+  kept_t *keys, *values;
+  size_t maker, key_node, value_node, filler;
+  const char* op = table->vtable->fills_once        ? "AnonymousHashTable"
+                   : table->value_shape.rank > 0 ? "AnonymousMutableHashTableOfTensors"
+                                                 : "AnonymousMutableHashTable";
+  const leat_attr_t attrs[] = {LEAT_TYPE("key_dtype", table->key_dtype),
+                               LEAT_TYPE("value_dtype", table->value_dtype),
+                               LEAT_SHAPE("value_shape",
+                                          leat_partial_shape_of(&table->value_shape))};
+  LEAT_RETURN_IF_ERROR(add_op(d, op, NULL, 0, attrs, 3, &maker));
+  *out_index = maker;
+  if (table->vtable->fills_once && !leat_static_table_is_filled(table)) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(keep(d, &keys));
+  LEAT_RETURN_IF_ERROR(keep(d, &values));
+  LEAT_RETURN_IF_ERROR(table->vtable->export(table, d->context->services->memory, &keys->tensor,
+                                             &values->tensor));
+  LEAT_RETURN_IF_ERROR(add_constant(d, &keys->tensor, &key_node));
+  LEAT_RETURN_IF_ERROR(add_constant(d, &values->tensor, &value_node));
+  const leat_string_view_t inputs[] = {d->nodes[maker].name, d->nodes[key_node].name,
+                                       d->nodes[value_node].name};
+  const leat_attr_t types[] = {LEAT_TYPE("Tin", table->key_dtype),
+                               LEAT_TYPE("Tout", table->value_dtype)};
+  LEAT_RETURN_IF_ERROR(add_op(d, "LookupTableImportV2", inputs, 3, types, 2, &filler));
+  return add_filled(d, maker, filler, out_index);
+}
+
+// Adds what stands for the resource that |handle| names, once for all handles of one resource.
+static leat_status_t add_resource(description_t* d, const leat_tensor_t* handle,
+                                  size_t* out_index) {
+  leat_resource_manager_t* manager = d->context->services->resources;
+  uint64_t known = 0;
+  kept_t* kept;
+  LEAT_RETURN_IF_ERROR(keep(d, &kept));
+  leat_resource_t* table = leat_handle_look_up(manager, handle, &leat_lookup_kind);
+  kept->resource = table ? table : leat_handle_look_up(manager, handle, &leat_cell_kind);
+  if (leat_word_map_get(&d->written, (uintptr_t)kept->resource, &known)) {
+    *out_index = (size_t)known;
+    return leat_ok_status();
+  }
+  // The rows of a dense table lie in its buckets, which LookupTableImportV2 does not take.
+  if (!kept->resource || (table && ((leat_lookup_t*)table)->vtable->imports_matrix)) {
+    return add_constant(d, handle, out_index);
+  }
+  LEAT_RETURN_IF_ERROR(table ? add_table(d, (leat_lookup_t*)table, out_index)
+                             : add_variable(d, (leat_cell_t*)kept->resource, out_index));
+  return leat_word_map_set(&d->written, (uintptr_t)kept->resource, *out_index);
+}
+
+// ---- Datasets -----------------------------------------------------------------------------------
 
 static leat_status_t add_dataset(description_t* d, const leat_dataset_t* dataset,
                                  size_t* out_index);
@@ -76,12 +192,7 @@ static leat_status_t add_input(description_t* d, const leat_dataset_node_t* node
   const leat_tensor_t* input = &node->inputs[index];
   leat_dataset_t* below = NULL;
   if (leat_dataset_find(input, &below)) return add_dataset(d, below, out_index);
-  if (input->dtype == LEAT_DTYPE_RESOURCE && !is_by_itself(node, index)) {
-    return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Failed to serialize the input pipeline graph: input %d of %.*s is the "
-                            "handle of a resource, which a graph cannot hold",
-                            index, LEAT_SV_ARG(node->op->name));
-  }
+  if (input->dtype == LEAT_DTYPE_RESOURCE) return add_resource(d, input, out_index);
   return add_constant(d, input, out_index);
 }
 
@@ -151,10 +262,11 @@ static leat_status_t judge(leat_string_view_t stateful, leat_external_state_t ex
   return leat_ok_status();
 }
 
-leat_status_t leat_dataset_to_graph(leat_dataset_t* dataset, leat_function_runtime_t* functions,
+leat_status_t leat_dataset_to_graph(leat_kernel_context_t* c, leat_dataset_t* dataset,
                                     leat_external_state_t external_state,
                                     leat_string_builder_t* out_graph_def) {
-  description_t d = {.nodes = NULL};
+  description_t d = {.context = c};
+  leat_function_runtime_t* functions = c->services->functions;
   leat_string_view_t stateful = LEAT_SV("");
   if (!functions) {
     return leat_make_status(LEAT_FAILED_PRECONDITION,
@@ -169,6 +281,7 @@ leat_status_t leat_dataset_to_graph(leat_dataset_t* dataset, leat_function_runti
                                              &stateful);
   }
   if (!status) status = judge(stateful, external_state);
+  release_kept(d.kept);
   leat_word_map_deinitialize(&d.written);
   leat_allocator_free(leat_allocator_system(), d.nodes);
   leat_arena_deinitialize(&d.arena);
@@ -203,8 +316,7 @@ static leat_status_t to_graph__cpu(leat_kernel_context_t* c) {
   leat_tensor_t output;
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &dataset));
   leat_string_builder_initialize(leat_allocator_system(), &graph_def);
-  leat_status_t status = leat_dataset_to_graph(dataset, c->services->functions,
-                                               node->external_state, &graph_def);
+  leat_status_t status = leat_dataset_to_graph(c, dataset, node->external_state, &graph_def);
   if (!status) status = leat_tensor_scalar_string(leat_string_builder_view(&graph_def), &output);
   leat_string_builder_deinitialize(&graph_def);
   if (!status) leat_kernel_set_output(c, 0, output);

@@ -15,13 +15,12 @@ typedef enum leat_external_state_e {
 } leat_external_state_t;
 
 // Appends an encoded GraphDef of |dataset|, as TensorFlow writes it: the node "dataset", of the op
-// _Retval, takes the variant that holds the dataset. |functions| is the step's runtime; NULL: there
-// is no session, and no function can be written. FAILED_PRECONDITION for functions of another
-// session, and for those that use what is outside them where |external_state| is FAIL;
-// UNIMPLEMENTED for an input that cannot be written (a resource, a variant that is no dataset) and
-// for a dataset that no node made.
-LEAT_MUST_USE leat_status_t leat_dataset_to_graph(leat_dataset_t* dataset,
-                                                  leat_function_runtime_t* functions,
+// _Retval, takes the variant that holds the dataset. Variables and tables that its functions
+// captured are written with what they hold now. |c| is of the kernel that writes.
+// FAILED_PRECONDITION outside a session, for functions of another session, and for those that use
+// what is outside them where |external_state| is FAIL; UNIMPLEMENTED for an input that cannot be
+// written (a variant that is no dataset) and for a dataset that no node made.
+LEAT_MUST_USE leat_status_t leat_dataset_to_graph(leat_kernel_context_t* c, leat_dataset_t* dataset,
                                                   leat_external_state_t external_state,
                                                   leat_string_builder_t* out_graph_def);
 
