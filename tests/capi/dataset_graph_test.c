@@ -165,7 +165,7 @@ static void test_external_state_is_judged(void** state) {
       NODE("map", "MapDataset", IN("range") IN("handle"),                                      \
            ELEMENT TYPES("Targuments", "DT_RESOURCE") FUNC("f", "Reader")) WRITE("map", "1")
 #define READ_VARIABLE READER("ReadVariableOp", "value", TYPE("dtype", "INT64"))
-#define VARIABLE(name)                       \
+#define VARIABLE(name) \
   NODE(name, "VarHandleOp", , TYPE("dtype", "INT64") " attr { key: 'shape' value { shape {} } }")
 // The handle |name| when node |filler| has run.
 #define FILLED(name, filler) \

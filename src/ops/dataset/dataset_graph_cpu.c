@@ -12,14 +12,14 @@
 // A dataset that stands below another one in many ways is written once, where TensorFlow writes it
 // once for each way. What a function captured is written with its content, as TensorFlow does it:
 //
-//     VarHandleOp ─▶ AssignVariableOp ◀─ Const        AnonymousHashTable ─▶ LookupTableImportV2 ◀─ Const
-//          └───────▶ Identity ◀── control ┘                   └───────────▶ Identity ◀── control ┘
+//     VarHandleOp ─▶ AssignVariableOp ◀─ Const     AnonymousHashTable ─▶ LookupTableImportV2
+//          └───────▶ Identity ◀── control ┘                 └──────────▶ Identity ◀─ control ┘
 //
 // so that the reader has a variable or a table of its own. It belongs to its handle, which the new
 // dataset holds; TensorFlow gives tables a name in place of that, and leaves them to the process.
-// Other resources (queues, dense tables, generators of seeds, caches) are written as the handles
-// that they are. In another process these name nothing: generators and caches are made anew there,
-// and a function that uses one of the others fails.
+// Other resources (queues, dense tables, generators of seeds, caches), and variables without a
+// value, are written as the handles that they are. In another process these name nothing:
+// generators and caches are made anew there, and a function that uses one of the others fails.
 #include "ops/dataset/dataset_graph_cpu.h"
 
 #include "base/log.h"
@@ -111,22 +111,15 @@ static leat_status_t add_filled(description_t* d, size_t maker, size_t filler, s
   return add_op(d, "Identity", inputs, 2, &attr, 1, out_index);
 }
 
-// A variable with the value of |cell|; one without a value where that has none.
-static leat_status_t add_variable(description_t* d, leat_cell_t* cell, size_t* out_index) {
-  kept_t* value;
+// A variable with |value|.
+static leat_status_t add_variable(description_t* d, const leat_tensor_t* value,
+                                  size_t* out_index) {
   size_t constant, filler, maker;
-  LEAT_RETURN_IF_ERROR(keep(d, &value));
-  const bool has_value = leat_cell_read(cell, &value->tensor);
-  const leat_shape_t* shape = has_value ? &value->tensor.shape : &cell->shape;
-  const leat_attr_t attrs[] = {
-      LEAT_TYPE("dtype", has_value ? value->tensor.dtype : cell->dtype),
-      LEAT_SHAPE("shape", has_value || cell->has_shape ? leat_partial_shape_of(shape)
-                                                       : leat_partial_shape_unknown()),
-      LEAT_STRING("shared_name", LEAT_SV(LEAT_ANONYMOUS_NAME))};
+  const leat_attr_t attrs[] = {LEAT_TYPE("dtype", value->dtype),
+                               LEAT_SHAPE("shape", leat_partial_shape_of(&value->shape)),
+                               LEAT_STRING("shared_name", LEAT_SV(LEAT_ANONYMOUS_NAME))};
   LEAT_RETURN_IF_ERROR(add_op(d, "VarHandleOp", NULL, 0, attrs, 3, &maker));
-  *out_index = maker;
-  if (!has_value) return leat_ok_status();
-  LEAT_RETURN_IF_ERROR(add_constant(d, &value->tensor, &constant));
+  LEAT_RETURN_IF_ERROR(add_constant(d, value, &constant));
   const leat_string_view_t inputs[] = {d->nodes[maker].name, d->nodes[constant].name};
   LEAT_RETURN_IF_ERROR(add_op(d, "AssignVariableOp", inputs, 2, attrs, 1, &filler));
   return add_filled(d, maker, filler, out_index);
@@ -169,16 +162,17 @@ static leat_status_t add_resource(description_t* d, const leat_tensor_t* handle,
   LEAT_RETURN_IF_ERROR(keep(d, &kept));
   leat_resource_t* table = leat_handle_look_up(manager, handle, &leat_lookup_kind);
   kept->resource = table ? table : leat_handle_look_up(manager, handle, &leat_cell_kind);
-  if (leat_word_map_get(&d->written, (uintptr_t)kept->resource, &known)) {
+  if (kept->resource && leat_word_map_get(&d->written, (uintptr_t)kept->resource, &known)) {
     *out_index = (size_t)known;
     return leat_ok_status();
   }
   // The rows of a dense table lie in its buckets, which LookupTableImportV2 does not take.
-  if (!kept->resource || (table && ((leat_lookup_t*)table)->vtable->imports_matrix)) {
-    return add_constant(d, handle, out_index);
-  }
+  const bool has_content = table ? !((leat_lookup_t*)table)->vtable->imports_matrix
+                                 : kept->resource && leat_cell_read((leat_cell_t*)kept->resource,
+                                                                    &kept->tensor);
+  if (!has_content) return add_constant(d, handle, out_index);
   LEAT_RETURN_IF_ERROR(table ? add_table(d, (leat_lookup_t*)table, out_index)
-                             : add_variable(d, (leat_cell_t*)kept->resource, out_index));
+                             : add_variable(d, &kept->tensor, out_index));
   return leat_word_map_set(&d->written, (uintptr_t)kept->resource, *out_index);
 }
 
