@@ -28,6 +28,8 @@
 
 // How long the tasks of a span have to answer when it is made.
 #define OPEN_TIMEOUT_MS 10000
+// A client may call functions over any set of tasks; each span is a session on all of its tasks.
+#define MAX_SPANS 16
 
 typedef struct span_s {
   leat_reference_count_t references;
@@ -45,7 +47,7 @@ struct leat_eager_spans_s {
   leat_arena_t arena;       // of |functions|
   // Name -> uint8_t[task_count + 1], which tasks it asks for, and at the end whether that is known.
   leat_string_map_t functions;
-  span_t* first;            // a list
+  span_t* first;            // a list, the newest first; at most MAX_SPANS
 };
 
 // ---- Calls --------------------------------------------------------------------------------------
@@ -365,20 +367,47 @@ static leat_status_t open_session(leat_eager_spans_t* spans, const uint8_t* task
   return leat_ok_status();
 }
 
+static bool has_all(const leat_eager_spans_t* spans, const span_t* span, const uint8_t* tasks) {
+  for (int i = 0; i < spans->task->spec.task_count; ++i) {
+    if (tasks[i] && !span->tasks[i]) return false;
+  }
+  return true;
+}
+
 // The span whose session has all |tasks|, retained; NULL: there is none.
 static span_t* find_span(leat_eager_spans_t* spans, const uint8_t* tasks) {
   leat_mutex_lock(&spans->mutex);
   span_t* span = spans->first;
-  for (; span; span = span->next) {
-    bool has_all = true;
-    for (int i = 0; i < spans->task->spec.task_count; ++i) {
-      has_all = has_all && (span->tasks[i] || !tasks[i]);
-    }
-    if (has_all) break;
-  }
+  while (span && !has_all(spans, span, tasks)) span = span->next;
   if (span) leat_reference_count_retain(&span->references);
   leat_mutex_unlock(&spans->mutex);
   return span;
+}
+
+// Lists |span|, and lets go of those in whose place it serves from now on: their tasks are among its
+// own. Beyond MAX_SPANS the oldest go.
+static void list_span(leat_eager_spans_t* spans, span_t* span) {
+  span_t *dropped = NULL, *next;
+  int count = 1;
+  leat_mutex_lock(&spans->mutex);
+  span->next = spans->first;
+  spans->first = span;
+  for (span_t** place = &span->next; *place;) {
+    span_t* other = *place;
+    if (count < MAX_SPANS && !has_all(spans, span, other->tasks)) {
+      place = &other->next;
+      ++count;
+    } else {
+      *place = other->next;
+      other->next = dropped;
+      dropped = other;
+    }
+  }
+  leat_mutex_unlock(&spans->mutex);
+  for (; dropped; dropped = next) {
+    next = dropped->next;
+    release_span(dropped);
+  }
 }
 
 static leat_status_t make_span(leat_eager_spans_t* spans, const uint8_t* tasks,
@@ -395,10 +424,7 @@ static leat_status_t make_span(leat_eager_spans_t* spans, const uint8_t* tasks,
     return status;
   }
   span->references = 2;  // the list's and the caller's
-  leat_mutex_lock(&spans->mutex);
-  span->next = spans->first;
-  spans->first = span;
-  leat_mutex_unlock(&spans->mutex);
+  list_span(spans, span);
   *out_span = span;
   return leat_ok_status();
 }

@@ -1,6 +1,7 @@
 // Functions of an eager client on other tasks, through the C API (eager_scene.h): called on one of
 // them as a whole, or with nodes and variables on several.
 #include "cluster/eager_scene.h"
+#include "cluster/worker_session.h"
 
 static float call_on_ps(eager_scene_t* scene, const char* name, TFE_TensorHandle* x) {
   TFE_TensorHandle* y = eager_result(eager_scene_op(scene, CLUSTER_PS_CPU, name, x, NULL));
@@ -90,11 +91,45 @@ static void test_functions_over_tasks(void** state) {
   }
 }
 
+// Waits until |task| has |count| sessions of masters.
+static void expect_sessions(const eager_scene_t* scene, int task, size_t count) {
+  size_t graphs;
+  const int64_t begin_ns = leat_clock_now_ns();
+  while (leat_worker_sessions_count(cluster_task(scene->cluster, task), &graphs) != count) {
+    cluster_expect_no_hang(begin_ns);
+    leat_clock_sleep_ns(1000000);
+  }
+}
+
+// A session over more tasks serves for one over less, which is closed.
+static void test_a_larger_session_replaces_a_smaller(void** state) {
+  eager_scene_t* scene = *state;
+  add_spanning_function(scene);
+  eager_scene_join(scene, 60);
+  TFE_TensorHandle* there = eager_scene_variable(scene, CLUSTER_PS_CPU, "v");
+  TFE_TensorHandle* here = eager_scene_variable(scene, "", "v");
+  TFE_TensorHandle* two = eager_handle(kit_float(2));
+  eager_scene_run(eager_op(scene->context, "AssignVariableOp", there, two));
+  eager_scene_run(eager_op(scene->context, "AssignVariableOp", here, two));
+  assert_true(call_spanning(scene, "", here, here, two) == 2);
+  expect_sessions(scene, CLUSTER_WORKER, 1);
+  expect_sessions(scene, CLUSTER_PS, 0);
+  assert_true(call_spanning(scene, "", here, there, two) == 2);
+  assert_true(call_spanning(scene, "", here, here, two) == 2);
+  expect_sessions(scene, CLUSTER_WORKER, 1);
+  expect_sessions(scene, CLUSTER_PS, 1);
+  TFE_DeleteTensorHandle(there);
+  TFE_DeleteTensorHandle(here);
+  TFE_DeleteTensorHandle(two);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_functions, eager_scene_set_up, eager_scene_tear_down),
       cmocka_unit_test_setup_teardown(test_functions_over_tasks, eager_scene_set_up,
                                       eager_scene_tear_down),
+      cmocka_unit_test_setup_teardown(test_a_larger_session_replaces_a_smaller,
+                                      eager_scene_set_up, eager_scene_tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
