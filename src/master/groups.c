@@ -228,6 +228,12 @@ static leat_status_t unite(leat_groups_t* g, int32_t a, int32_t b) {
   return leat_ok_status();
 }
 
+// Whether a request names anything.
+static bool is_asked(const leat_device_name_t* name) {
+  return name->job.size || name->type.size || name->replica != LEAT_DEVICE_ANY ||
+         name->task != LEAT_DEVICE_ANY || name->index != LEAT_DEVICE_ANY;
+}
+
 // Unites |reader| with |source|, whose reference or handle it takes.
 static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   leat_group_t* from = leat_groups_of(g, source);
@@ -240,7 +246,13 @@ static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   status = leat_device_name_merge(&from->asked, &to->asked, false, &merged);
   if (status) {
     leat_status_free(status);
-    to->asked = from->asked;  // the reader's own request gives way
+    // The reader's own request gives way, unless it is the reader that lies with the maker: a loop's
+    // Merge has a handle from outside, and gets it back from a NextIteration.
+    if (is_asked(&to->variable) && !is_asked(&from->variable)) {
+      from->asked = to->asked;
+    } else {
+      to->asked = from->asked;
+    }
   }
   return unite(g, source, reader);
 }

@@ -38,6 +38,12 @@ static const leat_kernel_row_t rows[] = {
     {.op = "ReadVariableOp", .device_type = "CPU", .compute = unused},
     {.op = "ReadVariableOp", .device_type = "GPU", .compute = unused},
     {.op = "Const", .device_type = "CPU", .compute = unused},
+    {.op = "Enter", .device_type = "CPU", .compute = unused},
+    {.op = "Enter", .device_type = "GPU", .compute = unused},
+    {.op = "Merge", .device_type = "CPU", .compute = unused},
+    {.op = "Merge", .device_type = "GPU", .compute = unused},
+    {.op = "NextIteration", .device_type = "CPU", .compute = unused},
+    {.op = "NextIteration", .device_type = "GPU", .compute = unused},
     {.op = 0},
 };
 
@@ -232,6 +238,30 @@ static void references_stay_with_their_variable(void** state) {
   assert_int_equal(place_of(f, value), GPU0);
 }
 
+// Nodes of a loop stay with the variable whose handle they pass on, whatever device they ask for,
+// those that give it back to the loop's beginning too.
+static void handles_in_loops_stay_with_their_variable(void** state) {
+  fixture_t* f = *state;
+  const leat_attr_t attrs[] = {LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                               LEAT_SHAPE("shape", leat_partial_shape_scalar())};
+  leat_output_t h = scene_output(&f->scene, "VarHandleOp", "h", "/gpu:1", LEAT_NO_INPUTS,
+                                 (leat_attrs_t){attrs, 2});
+  leat_output_t in = scene_output(&f->scene, "Enter", "", "/cpu:1", LEAT_INPUTS(h),
+                                  LEAT_ATTRS(LEAT_STRING("frame_name", LEAT_SV("loop"))));
+  leat_output_t again = scene_output(&f->scene, "Merge", "", "/cpu:1", LEAT_INPUTS(in, in),
+                                     LEAT_NO_ATTRS);
+  leat_output_t next = scene_output(&f->scene, "NextIteration", "", "/cpu:1", LEAT_INPUTS(again),
+                                    LEAT_NO_ATTRS);
+  leat_output_t read = scene_output(&f->scene, "ReadVariableOp", "", "/cpu:1", LEAT_INPUTS(again),
+                                    LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT)));
+  LEAT_EXPECT_OK(leat_graph_set_input(f->scene.graph, again.node, 1, next));
+  LEAT_EXPECT_OK(leat_place(f->scene.graph, &f->options));
+  const leat_output_t outputs[] = {in, again, next, read};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(outputs); ++i) {
+    assert_int_equal(place_of(f, outputs[i]), GPU1);
+  }
+}
+
 static void only_device(void** state) {
   fixture_t* f = *state;
   f->options.device_count = 1;
@@ -277,6 +307,7 @@ int main(void) {
       TEST(contradictions),
       TEST(colocated_without_a_common_device),
       TEST(references_stay_with_their_variable),
+      TEST(handles_in_loops_stay_with_their_variable),
       TEST(only_device),
       TEST(whole_graph_check),
       TEST(whole_graph_kernels),
