@@ -67,6 +67,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   init.c: containers_mutex, containers
 //     resources of named containers, one manager for each CPU device
 //     the first session with such a device | containers_mutex | process; TF_Reset empties them
+//   ops/dataset/iterator_resource_cpu.c: numbering, numbered
+//     the iterators that strings name by a number, since no container has them
+//     the first such string | numbering | each leaves the list when it ends
 //   capi/session/xla_switches.c: is_lazy, compiles_for_cpu, is_auto_jit, lacks_folding
 //     what clients set of a compiler that is not there
 //     at start | atomic | process

@@ -102,6 +102,16 @@ typedef _Atomic uint32_t leat_reference_count_t;
 static inline void leat_reference_count_retain(leat_reference_count_t* count) {
   atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
+// Retains an object of which the caller owns nothing, but that is not freed while it holds the lock
+// under which it found the object. false when it has no owner any more.
+static inline bool leat_reference_count_retain_live(leat_reference_count_t* count) {
+  uint32_t owners = atomic_load_explicit(count, memory_order_relaxed);
+  while (owners > 0 && !atomic_compare_exchange_weak_explicit(
+                           count, &owners, owners + 1, memory_order_relaxed,
+                           memory_order_relaxed)) {
+  }
+  return owners > 0;
+}
 // true when this was the last one: the caller then frees the object.
 static inline bool leat_reference_count_release(leat_reference_count_t* count) {
   return atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;

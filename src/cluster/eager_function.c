@@ -384,8 +384,8 @@ static span_t* find_span(leat_eager_spans_t* spans, const uint8_t* tasks) {
   return span;
 }
 
-// Lists |span|, and lets go of those in whose place it serves from now on: their tasks are among its
-// own. Beyond MAX_SPANS the oldest go.
+// Lists |span|, and lets go of those in whose place it serves from now on, since it has their tasks
+// and more. Beyond MAX_SPANS the oldest go.
 static void list_span(leat_eager_spans_t* spans, span_t* span) {
   span_t *dropped = NULL, *next;
   int count = 1;

@@ -238,8 +238,8 @@ static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spe
   return leat_graph_storage_copy_device(graph->storage, spec->device, &node->device);
 }
 
-// Infers the output shapes, or sets them unknown where |waits| or |spec| asks for that. A node without outputs is inferred too when it
-// has inputs, because its shape function may refuse them.
+// Infers the output shapes, or sets them unknown where |waits| or |spec| asks for that. A node
+// without outputs is inferred too when it has inputs, because its shape function may refuse them.
 static leat_status_t make_shapes(leat_graph_t* graph, const leat_node_spec_t* spec, bool waits,
                                  leat_node_t* node) {
   const leat_op_row_t* row = node->op->row;

@@ -246,8 +246,8 @@ static leat_status_t tie(leat_groups_t* g, int32_t source, int32_t reader) {
   status = leat_device_name_merge(&from->asked, &to->asked, false, &merged);
   if (status) {
     leat_status_free(status);
-    // The reader's own request gives way, unless it is the reader that lies with the maker: a loop's
-    // Merge has a handle from outside, and gets it back from a NextIteration.
+    // The reader's own request gives way, unless the reader lies with the maker already: the Merge
+    // of a loop has the handle from outside, and gets it back from a NextIteration.
     if (is_asked(&to->variable) && !is_asked(&from->variable)) {
       from->asked = to->asked;
     } else {

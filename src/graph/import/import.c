@@ -326,8 +326,8 @@ static void importer_initialize(leat_graph_t* graph, leat_graph_file_t* file,
                                     .file = file,
                                     .options = options ? options : &defaults,
                                     .allocator = graph->allocator,
-                                    .blank = {.borrow_storage = true,
-                                              .tolerate_shapes = options && options->tolerate_shapes},
+                                    .blank.borrow_storage = true,
+                                    .blank.tolerate_shapes = options && options->tolerate_shapes,
                                     .first = (int32_t)graph->node_count};
   leat_arena_initialize(graph->allocator, SCRATCH_BLOCK_BYTES, &out_importer->scratch);
   leat_attr_reader_initialize(graph->storage, &out_importer->scratch, &out_importer->attr_reader);

@@ -4,8 +4,11 @@
 //     next_func(state, args)     ->  an element    until it fails with OUT_OF_RANGE, the end
 //     finalize_func(state, args)                   once, at the end or when the iterator is freed
 //
-// The state is any tensors, such as the handle or the number of what the functions read from. An
-// iterator that is freed before its end cannot wait for finalize_func: it leaves the call to a
+// The state is any tensors, such as the handle or the number of what the functions read from. Of
+// |args| a function gets as many as it takes: TensorFlow's iterators over several devices give
+// next_func one more, the resource that it reads from, which lives as long as the dataset then.
+//
+// An iterator that is freed before its end cannot wait for finalize_func: it leaves the call to a
 // finalization_t, which is work in the background of the session (kernel/background.h) and frees
 // itself when the call has returned. After the session is closed, the function is not called.
 #include "kernel/function_runtime.h"
@@ -18,6 +21,7 @@ typedef struct generator_s {
   leat_dataset_t base;  // its tensors are the captured tensors of the functions, in their order
   uint64_t functions[ROLES];
   int captured[ROLES];
+  int passed[ROLES];  // of those captured
   int state_count;
   int final_count;  // returns of finalize_func, which nobody reads
 } generator_t;
@@ -52,9 +56,9 @@ static leat_status_t prepare(const generator_iterator_t* it, role_t role, int re
   const leat_tensor_t* captured = generator->base.tensors;
   for (int i = 0; i < (int)role; ++i) captured += generator->captured[i];
   LEAT_RETURN_IF_ERROR(leat_application_initialize(it->base.draw_counts, state,
-                                                   generator->captured[role], return_count,
+                                                   generator->passed[role], return_count,
                                                    out_application));
-  for (int i = 0; i < generator->captured[role]; ++i) {
+  for (int i = 0; i < generator->passed[role]; ++i) {
     out_application->arguments[state + i] = captured[i];
   }
   return leat_ok_status();
@@ -218,6 +222,8 @@ static leat_status_t find_functions(leat_kernel_context_t* c, generator_t* gener
     leat_function_runtime_t* functions = c->services->functions;
     LEAT_RETURN_IF_ERROR(
         functions->vtable->signature(functions, *function, &arguments, &returns[role]));
+    const int room = role == INIT ? arguments : arguments - returns[INIT];
+    generator->passed[role] = LEAT_MAX(0, LEAT_MIN(room, node->captured[role]));
   }
   generator->state_count = returns[INIT];
   generator->final_count = returns[FINALIZE];

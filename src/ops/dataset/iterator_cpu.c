@@ -8,11 +8,15 @@
 //
 // The string of an iterator is a serialized ResourceHandleProto with its device, container and
 // name; another graph of the same session can be fed with it to choose among iterators ("feedable
-// iterators"). The string only names the iterator and does not keep it alive: making a handle of it
-// looks the iterator up and fails when it does not exist, is on another device, or has other types
-// than the node declares. Whoever has the string can reach the iterator, so that nothing in it is
+// iterators"). The string of one that no container has, since its handles own it, has a number in
+// place of the name. The string does not keep the iterator alive: making a handle of it looks the
+// iterator up and fails when it does not exist, is on another device, or has other types than the
+// node declares. Whoever has the string can reach the iterator, so that nothing in it is
 // trusted but the name.
 #include "ops/dataset/iterator_cpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "formats/generated/tensor.h"
 #include "formats/wire/decode.h"
@@ -176,13 +180,22 @@ static void get_next_as_optional__cpu(leat_kernel_context_t* c, leat_kernel_done
 
 // ---- Names --------------------------------------------------------------------------------------
 
-static leat_status_t write_handle(const leat_resource_handle_t* handle,
+// Handles in strings name iterators that no container has by their numbers.
+#define NUMBER_PREFIX "_iterator_"
+
+static leat_status_t write_handle(const leat_resource_handle_t* handle, leat_resource_t* iterator,
                                   leat_string_builder_t* out) {
-  const leat_pb_resource_handle_proto_t message = {.device = handle->device,
-                                                   .container = handle->container,
-                                                   .name = handle->name,
-                                                   .hash_code = handle->type_hash,
-                                                   .maybe_type_name = handle->type_name};
+  leat_pb_resource_handle_proto_t message = {.device = handle->device,
+                                             .container = handle->container,
+                                             .name = handle->name,
+                                             .hash_code = handle->type_hash,
+                                             .maybe_type_name = handle->type_name};
+  char name[48];
+  if (handle->owned) {
+    snprintf(name, sizeof name, NUMBER_PREFIX "%" PRId64,
+             leat_iterator_resource_number((leat_iterator_resource_t*)iterator));
+    message.name = leat_string_view_from(name);
+  }
   return leat_message_encode(&leat_pb_resource_handle_proto_descriptor, &message, out);
 }
 
@@ -193,10 +206,10 @@ leat_status_t leat_iterator_write_string(leat_kernel_context_t* c,
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_handle_find(c, 0, kind, &iterator));
-  leat_resource_release(iterator);
   leat_string_builder_initialize(leat_allocator_system(), &text);
-  leat_status_t status =
-      write_handle(*leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*), &text);
+  leat_status_t status = write_handle(
+      *leat_tensor_data(leat_kernel_input(c, 0), leat_resource_handle_t*), iterator, &text);
+  leat_resource_release(iterator);
   if (!status) status = leat_kernel_allocate_output(c, 0, &scalar, &output);
   if (!status) status = leat_tensor_set_string(output, 0, leat_string_builder_view(&text));
   leat_string_builder_deinitialize(&text);
@@ -225,22 +238,28 @@ static leat_status_t check_spec(const leat_kernel_context_t* c, leat_resource_t*
   return leat_element_spec_check(state->spec, ((const leat_iterator_resource_t*)resource)->spec);
 }
 
-// Checks that |named| is an iterator of this device that exists and fits the node's attributes.
-static leat_status_t check_named(const leat_kernel_context_t* c, const leat_resource_kind_t* kind,
-                                 const leat_pb_resource_handle_proto_t* named) {
-  leat_resource_t* resource;
-  leat_string_view_t device = c->kernel->device->name;
+// The iterator of this device that |named| names, retained. |*out_is_numbered|: by its number.
+static leat_status_t find_named(const leat_kernel_context_t* c, const leat_resource_kind_t* kind,
+                                const leat_pb_resource_handle_proto_t* named,
+                                leat_resource_t** out_resource, bool* out_is_numbered) {
+  const leat_string_view_t device = c->kernel->device->name, prefix = LEAT_SV(NUMBER_PREFIX);
+  int64_t number;
+  *out_resource = NULL;
+  *out_is_numbered = false;
   if (!leat_string_view_equal(named->device, device)) {
     return leat_kernel_invalid(c,
                                "Attempted create an iterator on device \"%.*s\" from handle "
                                "defined on device \"%.*s\"",
                                LEAT_SV_ARG(device), LEAT_SV_ARG(named->device));
   }
-  LEAT_RETURN_IF_ERROR(leat_resource_manager_find(c->services->resources, named->container,
-                                                  named->name, kind, &resource));
-  leat_status_t status = check_spec(c, resource);
-  leat_resource_release(resource);
-  return status;
+  if (leat_string_view_starts_with(named->name, prefix) &&
+      leat_string_view_to_int64(leat_string_view_from_index(named->name, prefix.size), &number)) {
+    *out_resource = leat_iterator_resource_by_number(kind, number);
+  }
+  *out_is_numbered = *out_resource != NULL;
+  if (*out_resource) return leat_ok_status();
+  return leat_resource_manager_find(c->services->resources, named->container, named->name, kind,
+                                    out_resource);
 }
 
 static leat_status_t make_handle(leat_kernel_context_t* c, const leat_resource_kind_t* kind,
@@ -248,12 +267,18 @@ static leat_status_t make_handle(leat_kernel_context_t* c, const leat_resource_k
   leat_pb_resource_handle_proto_t named;
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t* output;
+  leat_resource_t* iterator;
+  bool is_numbered;
   leat_status_t status =
       leat_message_decode(&leat_pb_resource_handle_proto_descriptor, text, arena, NULL, &named);
   if (status) {
     return leat_status_annotate(status, "Could not parse string_handle as a valid ResourceHandle");
   }
-  LEAT_RETURN_IF_ERROR(check_named(c, kind, &named));
+  LEAT_RETURN_IF_ERROR(find_named(c, kind, &named, &iterator, &is_numbered));
+  status = check_spec(c, iterator);
+  if (!status && is_numbered) return leat_handle_own_resource(c, 0, iterator);
+  leat_resource_release(iterator);
+  LEAT_RETURN_IF_ERROR(status);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
   return leat_resource_handle_create(named.device, named.container, named.name,
                                      leat_string_view_from(kind->name),

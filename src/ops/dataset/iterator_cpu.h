@@ -19,6 +19,8 @@ typedef struct leat_iterator_resource_s {
   int64_t position;  // elements of the dataset that were given, or failed, since it was set
   leat_status_t failure;      // of a one-shot iterator: why its dataset could not be made
   _Atomic(bool) settled;      // of a one-shot iterator: it has its dataset, or failed for good
+  int64_t number;             // leat_iterator_resource_number; 0: none yet
+  struct leat_iterator_resource_s* next_numbered;
 } leat_iterator_resource_t;
 extern const leat_resource_kind_t leat_iterator_kind;
 
@@ -31,6 +33,12 @@ LEAT_MUST_USE leat_status_t leat_iterator_resource_create(void* data,
 void leat_iterator_resource_initialize(const leat_resource_kind_t* kind, leat_element_spec_t* spec,
                                        leat_iterator_resource_t* resource);
 void leat_iterator_resource_deinitialize(leat_iterator_resource_t* resource);
+// The number of an iterator that no container has, since its handles own it. By the number it is
+// found for as long as it lives, from any session of this process. Any thread.
+int64_t leat_iterator_resource_number(leat_iterator_resource_t* resource);
+// The iterator of |kind| with that number, retained; NULL: there is none.
+leat_resource_t* leat_iterator_resource_by_number(const leat_resource_kind_t* kind,
+                                                  int64_t number);
 // Sets the iterator to the start of |dataset|; the caller has the turn. INVALID_ARGUMENT when the
 // elements of |dataset| are not as the resource's spec says.
 LEAT_MUST_USE leat_status_t leat_iterator_resource_set(leat_iterator_resource_t* resource,

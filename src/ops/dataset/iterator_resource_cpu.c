@@ -4,9 +4,51 @@
 // mutex, which a thread would have to hold meanwhile. Setting an iterator to another dataset checks
 // the types of the elements first and begins at position 0. Kernels of iterators call these
 // functions and never touch the wait queue themselves.
+#include "base/random.h"
 #include "ops/dataset/iterator_cpu.h"
 
+// ---- Numbers ------------------------------------------------------------------------------------
+
+static leat_mutex_t numbering = {PTHREAD_MUTEX_INITIALIZER};
+static leat_iterator_resource_t* numbered;  // a list; it owns none of them
+
+int64_t leat_iterator_resource_number(leat_iterator_resource_t* resource) {
+  leat_mutex_lock(&numbering);
+  if (!resource->number) {
+    resource->number = (int64_t)(leat_random_seed() >> 1) | 1;
+    resource->next_numbered = numbered;
+    numbered = resource;
+  }
+  const int64_t number = resource->number;
+  leat_mutex_unlock(&numbering);
+  return number;
+}
+
+leat_resource_t* leat_iterator_resource_by_number(const leat_resource_kind_t* kind,
+                                                  int64_t number) {
+  leat_mutex_lock(&numbering);
+  leat_iterator_resource_t* found = numbered;
+  while (found && !(found->number == number && found->resource.kind == kind)) {
+    found = found->next_numbered;
+  }
+  // It may have lost its last owner, and wait for the lock in order to leave the list.
+  if (found && !leat_reference_count_retain_live(&found->resource.references)) found = NULL;
+  leat_mutex_unlock(&numbering);
+  return found ? &found->resource : NULL;
+}
+
+static void give_number_back(leat_iterator_resource_t* resource) {
+  leat_mutex_lock(&numbering);
+  leat_iterator_resource_t** place = &numbered;
+  while (*place && *place != resource) place = &(*place)->next_numbered;
+  if (*place) *place = resource->next_numbered;
+  leat_mutex_unlock(&numbering);
+}
+
+// ---- The resource -------------------------------------------------------------------------------
+
 void leat_iterator_resource_deinitialize(leat_iterator_resource_t* resource) {
+  if (resource->number) give_number_back(resource);
   leat_iterator_free(resource->iterator);
   leat_status_free(resource->failure);
   leat_element_spec_release(resource->spec);
