@@ -1,11 +1,12 @@
 // The outer half of the layered drawing (Sugiyama, Tagawa and Toda's scheme): which edges go back,
-// which rank a node has, and how the parts of the graph lie beside each other.
+// which rank a node has, and how the parts of the graph, its connected components, lie beside each
+// other.
 //
-// 1. A search in depth marks as going back the edges that lead to a node on its way; without them
-//    the graph has no cycle.
-// 2. A node's rank is the longest way to it. A node that more edges leave than enter (a constant, a
-//    variable) then moves down to where it is used, so that edges are short.
-// 3. Nodes that edges join are a part; board/graph_layers.c places each part.
+// 1. A depth-first search marks as going back the edges that lead to a node on its current path;
+//    without them the graph has no cycle.
+// 2. A node's rank is the length of the longest path to it. A node that more edges leave than enter
+//    (a constant, a variable) then moves down to where it is used, so that edges are short.
+// 3. board/graph_layers.c places the nodes of each part.
 // 4. Parts are packed into lines, the highest first, in about the shape of a screen.
 #include "board/graph_layout.h"
 

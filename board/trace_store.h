@@ -1,7 +1,8 @@
 // Recordings of threads below the log directory: their list, and the one that was looked at last,
-// since each movement on its page asks for it again. What was read of it lies in an index file
-// (board/trace_index.h), or without a cache directory in memory, and where it is large in a
-// temporary file. Once it is read, a thread of the store's finds the delays of its steps.
+// since each movement on its page asks for it again. What was read of that one is kept in an index
+// file (board/trace_index.h). Without a cache directory it is kept in memory or, if it is large, in
+// a temporary file. When a recording has been read, a thread of the store finds the delays of its
+// steps.
 #ifndef LEAT_BOARD_TRACE_STORE_H_
 #define LEAT_BOARD_TRACE_STORE_H_
 

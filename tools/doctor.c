@@ -97,7 +97,7 @@ const command_t command_doctor = {
     "\n"
     "Usage:\n"
     "  leat doctor [--peak] [--json]\n"
-    "  leat doctor --cluster SPEC [--load MB] [--timeout S] [--no-pairs] [--json]\n"
+    "  leat doctor --cluster SOURCE [--load MB] [--timeout S] [--no-pairs] [--json]\n"
     "\n"
     "With --cluster it asks each task whether it is there,\n"
     "which version and incarnation it has, how far its clock is ahead, and how far and fast the\n"

@@ -98,8 +98,11 @@ static int parse(int argc, char** argv, request_t* r) {
 static int check(const request_t* r) {
   if (!r->source.path) return complain_usage("run", "no graph is named");
   if (r->fetch_count + r->target_count + r->init_count == 0 && !r->signature) {
-    return complain_usage("run", "nothing to do: give --fetch or --target "
-                                 "(leat inspect graph %s lists what there is)", r->source.path);
+    const int is_saved_model = model_is_directory(r->source.path);
+    return complain_usage("run", "nothing to do: give %s (leat inspect %s %s lists what there is)",
+                          is_saved_model ? "--fetch, --target or --signature"
+                                         : "--fetch or --target",
+                          is_saved_model ? "saved_model" : "graph", r->source.path);
   }
   if (r->npy_count > r->fetch_count) {
     return complain_usage("run", "%d times --npy for %d fetches", r->npy_count, r->fetch_count);

@@ -290,8 +290,8 @@ const command_t command_server = {
     "\n"
     "Options:\n"
     "  --cpus N       how many CPU devices the task has (1)\n"
-    "  --protocol P   grpc, or grpc+ucx: values to and from tasks that have it too go by UCX,\n"
-    "                 through shared memory, RDMA or TCP, not encrypted (grpc)\n"
+    "  --protocol P   grpc, or grpc+ucx: values and calls of steps between tasks that both\n"
+    "                 have it go by UCX, through RDMA or TCP, not encrypted (grpc)\n"
     CLUSTER_SECURITY_HELP
     "  --allow-insecure     serve other machines without certificates too\n"
     "  --config HEX   the options of its sessions, a ConfigProto in hexadecimal digits; -: none\n"

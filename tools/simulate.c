@@ -250,8 +250,8 @@ static int run(int argc, char** argv) {
 const command_t command_simulate = {
     "simulate", "predicts how fast a cluster of many machines trains",
     "Examples:\n"
-    "  leat simulate examples/simulate/inception.txt\n"
-    "  leat simulate inception.txt --set policy=sync --sweep backup=0,1,2,3,4,5\n"
+    "  leat simulate examples/simulate/inception_async.txt\n"
+    "  leat simulate examples/simulate/inception_sync.txt --sweep backup=0,1,2,3,4,5\n"
     "  leat simulate --graph train.pb --target train --set workers=1000 --set latency='50 us'\n"
     "\n"
     "Usage:\n"

@@ -54,7 +54,7 @@ const command_t command_train = {
     "Usage:\n"
     "  leat train mnist [DIR]\n"
     "\n"
-    "Trains a perceptron and a convolutional net on rendered digits, or on MNIST itself when\n"
-    "LEAT_DATA_DIR holds mnist/. The program is examples/mnist; `mnist classify DIR` shows what\n"
-    "the nets have learnt.\n",
+    "Trains softmax regression, a perceptron and a convolutional network on rendered digits, or\n"
+    "on MNIST itself when LEAT_DATA_DIR holds mnist/. The program is examples/mnist; `mnist\n"
+    "classify DIR` shows what the models have learnt.\n",
     run};

@@ -1,7 +1,7 @@
-// The servers of the process are in a list, under one mutex, and so are the calls of each. A call
-// is found there by a server that stops, which cancels it without the mutex, because what a
-// cancelled call does may end with another call. The child of a fork has the list, but none of the
-// threads behind its servers, so it makes no local calls.
+// The servers of the process are in a list, and each has a list of the calls that it serves; one
+// mutex guards all of these lists. A server that stops cancels its calls. It does so without the
+// mutex, because what a cancelled call does may end with another local call. The child of a
+// fork inherits the list, but none of the threads of its servers, so it makes no local calls.
 #include "cluster/local_call.h"
 
 #include "base/host.h"

@@ -13,8 +13,8 @@
 //
 // A node that reads a Switch is not touched by the first rule: the NoOp would wait for the Switch,
 // and a control edge cannot say which of its outputs is alive. Nor is one that reads a Recv, which
-// may bring a dead value. The pass runs before placement, so
-// that the control edges which it removes cost no messages between devices.
+// may bring a dead value. The pass runs before placement, so that the control edges which it
+// removes cost no messages between devices.
 #include <string.h>
 
 #include "optimize/edit.h"

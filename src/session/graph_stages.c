@@ -5,7 +5,7 @@
 // Twenty stages of a large graph would be twenty times its size. So the nodes of the first stage
 // are written whole, and of each later one those that are new or other than they were, and the
 // names of those that are gone. What was written last of each node is kept until the end, and
-// compared byte by byte. A placed node tells its device as the graphs of devices do.
+// compared byte by byte. A placed node names its device as the graphs of the devices do.
 //
 // The stages are written into bytes of their own first, because only at the end it is known whether
 // all fits into a message: a graph with constants of hundreds of megabytes has them in several

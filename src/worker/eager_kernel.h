@@ -1,7 +1,7 @@
 // Kernels of eager ops: an op runs by its kernel alone, without a plan and a step. The op, its
-// attributes and the types of its inputs decide which kernel that is. It is kept for the next op
-// that is alike, and called on the thread that asks. Contexts of this process use it
-// (capi/eager/eager.h), and tasks on which clients of other processes have contexts
+// attributes and the types of its inputs decide which kernel that is. The kernel is kept for the
+// next op with the same ones, and runs on the thread that asks. The callers are contexts of this
+// process (capi/eager/eager.h), and tasks on which clients of other processes have contexts
 // (cluster/eager_context.h).
 #ifndef LEAT_WORKER_EAGER_KERNEL_H_
 #define LEAT_WORKER_EAGER_KERNEL_H_

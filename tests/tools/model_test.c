@@ -78,6 +78,8 @@ static void test_run(void** state) {
                                                        "--fetch w");
   tool_expect_part(1, "there is no signature 'serve'; there are '__saved_model_init_op', "
                       "'serving_default'", "run model --signature serve");
+  tool_expect_part(2, "give --fetch, --target or --signature (leat inspect saved_model model lists",
+                   "run model --feed in=[1,2]");
   tool_expect_part(1, "no operation 'inn'", "run model --signature serving_default --feed inn=1");
   tool_expect_part(1, "matching supplied tags: { a b }", "run model --tag a --tag b --fetch w");
   tool_expect_part(1, "No such file", "run nothing/saved_model.pb --fetch w");

@@ -1,9 +1,10 @@
 // What an optimizer of a plug-in may ask of the graph that it is given (grappler.h): types, shapes
-// and constant values of tensors, and the definitions of ops. The properties are those of a graph
-// that is imported from the item's GraphDef, since adding a node to a graph infers its shapes. What
-// is fed may have any shape, unless the optimizer assumes that the feeds have the shapes that their
-// Placeholders say; so in the other case these say nothing before the import. A shape that a node
-// refuses is no error, since a step may never run that node; its outputs have unknown shapes.
+// and constant values of tensors, and the definitions of ops. The item's GraphDef is imported into
+// a graph, since adding a node to a graph infers its shapes, and the properties are read from
+// there. What is fed may have any shape, unless the optimizer asks that feeds be taken to have the
+// shapes of their Placeholders. Where it does not ask, the shapes of fed Placeholders are removed
+// before the import. A shape that a node refuses is no error, since a step may never run that
+// node; its outputs have unknown shapes.
 #include "capi/plugin/graph_optimizer.h"
 #include "capi/plugin/plugin.h"
 #include "formats/generated/op_performance_data.h"

@@ -1,8 +1,8 @@
 // The cost model of section 3.2.1, by which the placer simulates a step: how much work a node is,
 // how large its outputs are, how long a device takes for that work and a link for those bytes. Work
 // and sizes are measured in earlier steps where there are measurements (leat_costs_t) and otherwise
-// estimated from shapes, by the rule in the op's row (row->cost). Only comparisons
-// between placements matter, so the estimates are rough. The functions are pure but for the lock of
+// estimated from shapes, by the rule in the op's row (row->cost). Only comparisons between
+// placements matter, so the estimates are rough. The functions are pure but for the lock of
 // |costs|, and any thread may call them while the graph does not change.
 #ifndef LEAT_GRAPH_COST_COST_H_
 #define LEAT_GRAPH_COST_COST_H_

@@ -2,8 +2,8 @@
 //
 // MatrixBandPart keeps a band of diagonals of each matrix and zeroes the rest: of row i the columns
 // [i - below, i + above]. It works in place where nobody else needs the input, and shards are
-// ranges of rows. Diag and DiagPart move the diagonal of a tensor whose shape is a shape twice,
-// [d..., d...]: its elements are count + 1 apart, where count is the product of d..., so that one
+// ranges of rows. Diag and DiagPart write and read the diagonal of a tensor of shape [d..., d...].
+// The elements of the diagonal are count + 1 apart, where count is the product of d..., so that one
 // strided copy does it.
 #include "base/checked.h"
 #include "ops/array/index_cpu.h"
