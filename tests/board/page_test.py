@@ -6,6 +6,7 @@ its console has no complaint (a violation of the content security policy is one)
 
 With $LEAT_SCREENSHOTS the pages are saved there as pictures.
 """
+import gzip
 import http.server
 import json
 import os
@@ -564,7 +565,10 @@ class PageTest(page_case.PageCase):
       request = urllib.request.Request(self.url + name, headers={'Accept-Encoding': 'gzip'})
       with urllib.request.urlopen(request) as answer:
         self.assertEqual(answer.headers['Content-Encoding'], 'gzip')
-        size += len(answer.read())
+        compressed = answer.read()
+      with urllib.request.urlopen(self.url + name) as answer:
+        self.assertEqual(gzip.decompress(compressed), answer.read())
+      size += len(compressed)
     self.assertLess(size, 150 << 10)
 
   def test_narrow_windows(self):
