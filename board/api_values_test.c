@@ -35,8 +35,8 @@ static void texts_come_as_they_are(void** state) {
   scene_stop();
 }
 
-// Runs have mostly the same tags, of which each is told once, in whatever order a run has them; those
-// of other plugins are not.
+// Runs have mostly the same tags, of which each is told once, in whatever order a run has them.
+// Those of other plugins are not.
 static void tags_of_scalars_are_told_once(void** state) {
   leat_pb_summary_value_t values[] = {
       {.tag = LEAT_SV("b"), .simple_value = 1, .value_case = 2},
