@@ -109,7 +109,8 @@ static void steps_are_told_when_they_are_found(void** state) {
   ask_steps();
   assert_string_equal(
       scene.body,
-      "{\"status\":\"found\",\"steps\":[[\"1\",0,2000,0,0],[\"2\",3000,8000,0,0],[\"3\",9000,11000,0,0]],"
+      "{\"status\":\"found\",\"steps\":["
+      "[\"1\",0,2000,0,0],[\"2\",3000,8000,0,0],[\"3\",9000,11000,0,0]],"
       "\"main_group\":0,\"groups\":[{\"steps\":3,\"slowest\":1,\"median\":2000,\"total\":9000}]}");
   assert_int_equal(scene_ask("/data/leat/trace/steps", "file=none.perfetto-trace"), 404);
   stop();

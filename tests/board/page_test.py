@@ -442,6 +442,37 @@ class PageTest(page_case.PageCase):
       size += len(compressed)
     self.assertLess(size, 150 << 10)
 
+  def test_a_log_without_anything(self):
+    """Each page says in a sentence what is not there yet, without empty frames around it."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-empty')
+    server, url = serve(folder)
+    try:
+      for name in self.pages():
+        self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': name})))
+        self.wait_text('#state', '0 runs')
+        with self.subTest(page=name):
+          self.page.wait('/There (is|are) no|No (run|program)/.test('
+                         'document.querySelector("#content").innerText)')
+          self.assertEqual(self.page.evaluate(
+              '[...document.querySelectorAll("#content canvas, #content .details, #content select")]'
+              '.filter(e => e.checkVisibility()).length'), 0)
+    finally:
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
+
+  def test_tools_stand_in_line(self):
+    for name, row in (('scalars', '#tools > div:first-child, #tools > .tools > div:not(.check)'),
+                      ('graphs', '.graph-tools > div')):
+      self.open(name)
+      self.page.wait('document.querySelectorAll("%s").length > 2' % row)
+      for part in ('label', 'input, select, button'):
+        tops = self.page.evaluate('''[...document.querySelectorAll('%s')]
+            .map(e => e.querySelector('%s')).filter(e => e?.checkVisibility())
+            .map(e => Math.round(e.getBoundingClientRect().top))''' % (row, part))
+        self.assertEqual(len(set(tops)), 1, (name, part, tops))
+
   def test_narrow_windows(self):
     self.page.resize(320, 640)
     for name in self.pages():
