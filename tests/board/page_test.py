@@ -453,9 +453,10 @@ class PageTest(page_case.PageCase):
         with self.subTest(page=name):
           self.page.wait('/There (is|are) no|No (run|program)/.test('
                          'document.querySelector("#content").innerText)')
+          frames = '#content canvas, #content .details, #content select'
           self.assertEqual(self.page.evaluate(
-              '[...document.querySelectorAll("#content canvas, #content .details, #content select")]'
-              '.filter(e => e.checkVisibility()).length'), 0)
+              '[...document.querySelectorAll("%s")].filter(e => e.checkVisibility()).length' %
+              frames), 0)
     finally:
       self.page.open('about:blank')
       server.terminate()
