@@ -61,6 +61,7 @@ static const route_t kRoutes[] = {
     {"/data/plugin/projector/sprite_image", board_api_projector_sprite},
     {"/data/leat/projection", board_api_projection},
     {"/data/leat/status", board_api_status},
+    {"/data/leat/overview", board_api_overview},
     {"/data/leat/delete_run", board_api_delete_run},
     {"/data/leat/columns", board_api_columns},
     {"/data/leat/scalar_tags", board_api_scalar_tag_list},
@@ -186,20 +187,30 @@ leat_status_t board_api_index(board_api_t* api, const char* plugin, board_data_c
   return leat_ok_status();
 }
 
-// Prints the tags of one run that |seen| does not have. The lock is held.
+// Prints the tags of one run that |seen| does not have, and adds them to it. Runs of one program
+// mostly have the same tags in the same order: the tag behind the one that was found last is looked
+// at before the whole map is. The lock is held.
 static leat_status_t print_new_tags(const board_run_t* run, const char* plugin,
                                     board_data_class_t data_class, leat_string_map_t* seen,
                                     leat_string_builder_t* out) {
+  uint64_t next = 0;  // index of the tag that is expected
   for (size_t i = 0; i < run->series_count; ++i) {
     const board_series_t* series = run->series[i];
     leat_string_view_t tag = leat_string_view_make(series->tag, series->tag_size);
     bool is_new;
     if (series->data_class != data_class || strcmp(series->plugin, plugin)) continue;
-    if (!is_version_0(series->content) || leat_string_map_get(seen, tag, NULL)) continue;
+    if (!is_version_0(series->content)) continue;
+    const bool is_expected =
+        next < seen->count && leat_string_view_equal(seen->entries[next].key, tag);
+    if (is_expected || leat_string_map_get(seen, tag, &next)) {
+      ++next;
+      continue;
+    }
+    next = seen->count + 1;
     // What was printed is no key, since the text moves as it grows, and a run may be forgotten.
     LEAT_RETURN_IF_ERROR(leat_allocator_clone_string(seen->allocator, tag.data, tag.size,
                                                      (char**)&tag.data));
-    leat_status_t status = leat_string_map_insert(seen, tag, 0, NULL, &is_new);
+    leat_status_t status = leat_string_map_insert(seen, tag, seen->count, NULL, &is_new);
     if (status) {
       leat_allocator_free(seen->allocator, (char*)tag.data);
       return status;

@@ -122,6 +122,7 @@ BOARD_ROUTE(board_api_trace_window);
 BOARD_ROUTE(board_api_trace_slice);
 BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
+BOARD_ROUTE(board_api_overview);
 BOARD_ROUTE(board_api_delete_run);
 BOARD_ROUTE(board_api_columns);
 BOARD_ROUTE(board_api_scalar_tag_list);

@@ -16,9 +16,11 @@
 #include "board/api.h"
 #include "board/json_writer.h"
 #include "board/text_pattern.h"
+#include "formats/wire/wire.h"
 
 #define ANSWER_BYTES ((size_t)256 << 20)
 #define PATTERN_LIMIT 100
+#define SERIES_BYTES 16  // of a series before its columns
 
 leat_status_t board_api_status(board_api_t* api, const board_request_t* request,
                                board_response_t* response) {
@@ -98,10 +100,10 @@ static void put_text(leat_string_builder_t* out, leat_string_view_t text) {
   pad(out, 4);
 }
 
-static void put_double(leat_string_builder_t* out, double number) {
+static void store_double(char* data, double number) {
   uint64_t bits;
   memcpy(&bits, &number, sizeof bits);
-  put(out, bits, 8);
+  leat_wire_store64(data, bits);
 }
 
 typedef struct choice_s {
@@ -166,13 +168,21 @@ static leat_status_t put_series(choice_t* choice, uint32_t run, board_series_t* 
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "the answer has more than 256 MiB: ask for fewer runs or tags");
   }
-  put(&choice->body, run, 4);
-  put(&choice->body, index, 4);
-  put(&choice->body, columns.count, 4);
-  put(&choice->body, 0, 4);
-  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, (double)columns.steps[i]);
-  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, columns.wall_times[i]);
-  for (uint32_t i = 0; i < columns.count; ++i) put_double(&choice->body, columns.values[i]);
+  const size_t column_bytes = (size_t)columns.count * 8;
+  char* data = leat_string_builder_reserve(&choice->body, SERIES_BYTES + 3 * column_bytes);
+  if (!data) return leat_status_clone(choice->body.status);
+  leat_wire_store32(data, run);
+  leat_wire_store32(data + 4, (uint32_t)index);
+  leat_wire_store32(data + 8, columns.count);
+  leat_wire_store32(data + 12, 0);
+  char* steps = data + SERIES_BYTES;
+  char* times = steps + column_bytes;
+  char* values = times + column_bytes;
+  for (size_t i = 0; i < columns.count; ++i) {
+    store_double(steps + 8 * i, (double)columns.steps[i]);
+    store_double(times + 8 * i, columns.wall_times[i]);
+    store_double(values + 8 * i, columns.values[i]);
+  }
   ++choice->series;
   return leat_ok_status();
 }

@@ -9,7 +9,9 @@
 //   /data/leat/trace/step?file=&step=     the critical path of a step, and its delays; with group=
 //                                         the delays of all steps that are alike
 //
-// Times are nanoseconds from the beginning of the recording. A window has begin=, end= and pixels=,
+// Times are nanoseconds from the beginning of the recording. The numbers of steps and the values of
+// slices are whole numbers of 64 bits, and stand in quotation marks, because JSON's numbers are
+// exact up to 2^53 only where JavaScript reads them. A window has begin=, end= and pixels=,
 // and where not all rows are seen first= and rows=. Its pixels are aligned, so that it may begin a
 // bit earlier (leat_time_window_align). It is one block of little-endian numbers, in which lanes
 // without anything to see are left out:
@@ -149,7 +151,8 @@ static void print_steps(const leat_delays_t* delays, leat_string_builder_t* out)
   leat_string_builder_append(out, LEAT_SV("{\"status\":\"found\",\"steps\":["));
   for (size_t i = 0; i < delays->step_count && i < MAX_STEPS; ++i) {
     const leat_step_t* step = &delays->steps[i];
-    leat_string_builder_print(out, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",%u,%u]", i ? "," : "",
+    leat_string_builder_print(out, "%s[\"%" PRId64 "\",%" PRId64 ",%" PRId64 ",%u,%u]",
+                              i ? "," : "",
                               step->number, step->begin_ns - begin, step->end_ns - begin,
                               step->row, step->group);
   }
@@ -300,7 +303,7 @@ static void print_slice(const leat_timeline_t* timeline, size_t row, size_t dept
   const leat_lane_t* lane = &timeline->rows[row]->lanes[depth];
   const leat_slice_t* slice = &lane->slices[index];
   leat_string_builder_print(out, "{\"row\":%zu,\"depth\":%zu,\"slice\":%zu,\"name\":%u,\"begin\":%"
-                            PRId64 ",\"end\":%" PRId64 ",\"value\":%" PRId64 ",\"by\":%u}", row,
+                            PRId64 ",\"end\":%" PRId64 ",\"value\":\"%" PRId64 "\",\"by\":%u}", row,
                             depth, index, slice->name, from_begin(timeline, slice->begin_ns),
                             from_begin(timeline, slice->end_ns), lane->values[index], slice->by);
 }

@@ -109,7 +109,8 @@ static void steps_are_told_when_they_are_found(void** state) {
   ask_steps();
   assert_string_equal(
       scene.body,
-      "{\"status\":\"found\",\"steps\":[[1,0,2000,0,0],[2,3000,8000,0,0],[3,9000,11000,0,0]],"
+      "{\"status\":\"found\",\"steps\":["
+      "[\"1\",0,2000,0,0],[\"2\",3000,8000,0,0],[\"3\",9000,11000,0,0]],"
       "\"main_group\":0,\"groups\":[{\"steps\":3,\"slowest\":1,\"median\":2000,\"total\":9000}]}");
   assert_int_equal(scene_ask("/data/leat/trace/steps", "file=none.perfetto-trace"), 404);
   stop();
@@ -236,7 +237,7 @@ static void windows_are_what_one_tells_by_hand(void** state) {
   // A slice that begins with the one around it lies in it all the same.
   assert_int_equal(
       scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=0&depth=1&slice=0"), 200);
-  scene_expect("\"begin\":150,\"end\":150,\"value\":0,\"by\":0},{\"row\":0,\"depth\":0,"
+  scene_expect("\"begin\":150,\"end\":150,\"value\":\"0\",\"by\":0},{\"row\":0,\"depth\":0,"
                "\"slice\":3,");
   stop();
 }
@@ -246,7 +247,7 @@ static void a_slice_is_told_with_those_around_it(void** state) {
   assert_int_equal(
       scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=0&depth=2&slice=0"), 200);
   scene_expect("[{\"row\":0,\"depth\":2,\"slice\":0,\"name\":");
-  scene_expect("\"begin\":3200,\"end\":6200,\"value\":0,\"by\":101},{\"row\":0,\"depth\":1,"
+  scene_expect("\"begin\":3200,\"end\":6200,\"value\":\"0\",\"by\":101},{\"row\":0,\"depth\":1,"
                "\"slice\":1,");
   scene_expect(",{\"row\":0,\"depth\":0,\"slice\":1,");
   assert_int_equal(scene_ask("/data/leat/trace/slice", "file=" FILE_NAME "&row=2"), 404);

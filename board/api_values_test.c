@@ -35,27 +35,46 @@ static void texts_come_as_they_are(void** state) {
   scene_stop();
 }
 
-// Runs have mostly the same tags, of which each is told once; those of other plugins are not.
+// Runs have mostly the same tags, of which each is told once, in whatever order a run has them.
+// Those of other plugins are not.
 static void tags_of_scalars_are_told_once(void** state) {
   leat_pb_summary_value_t values[] = {
       {.tag = LEAT_SV("b"), .simple_value = 1, .value_case = 2},
       {.tag = LEAT_SV("a\""), .simple_value = 1, .value_case = 2},
-      {.tag = LEAT_SV("c"), .simple_value = 1, .value_case = 2}};
+      {.tag = LEAT_SV("c"), .simple_value = 1, .value_case = 2},
+      {.tag = LEAT_SV("b"), .simple_value = 1, .value_case = 2},
+      {.tag = LEAT_SV("a\""), .simple_value = 1, .value_case = 2},
+      {.tag = LEAT_SV("d"), .simple_value = 1, .value_case = 2}};
   leat_pb_summary_image_t image = {.encoded_image_string = LEAT_SV("png")};
   leat_pb_summary_value_t picture = {.tag = LEAT_SV("p"), .image = &image, .value_case = 4};
   leat_pb_summary_t first = {.value = {values, 2}}, second = {.value = {values + 1, 2}};
-  leat_pb_summary_t third = {.value = {&picture, 1}};
-  leat_pb_event_t events[] = {make_event(&first), make_event(&third)}, other = make_event(&second);
+  leat_pb_summary_t third = {.value = {&picture, 1}}, fourth = {.value = {values + 2, 4}};
+  leat_pb_event_t events[] = {make_event(&first), make_event(&third)};
+  leat_pb_event_t others[] = {make_event(&second), make_event(&fourth)};
   leat_file_system_t* fs = leat_file_system_posix();
   LEAT_EXPECT_OK(leat_file_make_directories(fs, test_path("x")));
+  LEAT_EXPECT_OK(leat_file_make_directories(fs, test_path("y")));
   scene_write(".", events, 2);
-  scene_write("x", &other, 1);
+  scene_write("x", &others[0], 1);
+  scene_write("y", &others[1], 1);
   scene_start();
   assert_int_equal(scene_ask("/data/leat/scalar_tags", ""), 200);
-  assert_string_equal(scene.body, "[\"b\",\"a\\\"\",\"c\"]");
+  assert_string_equal(scene.body, "[\"b\",\"a\\\"\",\"c\",\"d\"]");
+  // The page asks for the same together with the status and the runs.
+  assert_int_equal(scene_ask("/data/leat/overview", ""), 200);
+  scene_expect("{\"status\":{\"version\":");
+  scene_expect("\"series\":9,");
+  scene_expect(",\"runs\":[\".\",\"x\",\"y\"],"
+               "\"scalar_tags\":[\"b\",\"a\\\"\",\"c\",\"d\"]}");
+  scene_expect(test_directory);
   scene_stop();
-  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("x/events.out.tfevents.1.host")));
-  LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path("x")));
+  for (int i = 0; i < 2; ++i) {
+    const char* run = i ? "y" : "x";
+    char file[64];
+    snprintf(file, sizeof file, "%s/events.out.tfevents.1.host", run);
+    LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path(file)));
+    LEAT_EXPECT_OK(fs->vtable->remove(fs, test_path(run)));
+  }
 }
 
 static void write_session(leat_string_view_t content) {

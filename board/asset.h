@@ -9,6 +9,8 @@ typedef struct board_asset_s {
   const char* name;  // "page.js"
   const unsigned char* data;
   size_t size;
+  const unsigned char* gzip;  // the same, compressed
+  size_t gzip_size;
 } board_asset_t;
 
 // Ends with an asset without a name.

@@ -319,16 +319,21 @@ static enum MHD_Result send_no_memory(struct MHD_Connection* connection, leat_st
   return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 }
 
-// Compresses the body where the client can take it and it is a text; images and sounds are
-// compressed already.
+// Compresses the body where the client can take it and it is a text, or takes what is compressed
+// already; images and sounds are so by themselves.
 static bool compress(struct MHD_Connection* connection, board_response_t* response) {
   leat_string_view_t type = leat_string_view_from(response->content_type);
   bool is_text = leat_string_view_starts_with(type, LEAT_SV("text/")) ||
                  leat_string_view_starts_with(type, LEAT_SV("application/json"));
   const char* accepted =
       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
-  return is_text && response->body.size >= GZIP_FROM && board_gzip_is_accepted(accepted) &&
-         board_gzip(&response->body);
+  if (!is_text || response->body.size < GZIP_FROM || !board_gzip_is_accepted(accepted)) {
+    return false;
+  }
+  if (!response->gzip.size) return board_gzip(&response->body);
+  response->body.size = 0;
+  leat_string_builder_append(&response->body, response->gzip);
+  return true;
 }
 
 // Sends what the handler has made; the body moves into the answer.

@@ -29,6 +29,9 @@ typedef struct board_response_s {
   int code;  // 200 unless it is set
   const char* content_type;
   leat_string_builder_t body;
+  // Where there is any, the body as gzip, for clients that take it. It lives as long as the
+  // program.
+  leat_string_view_t gzip;
   bool is_stream;  // of server-sent events; the body is the first of them
 } board_response_t;
 

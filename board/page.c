@@ -46,6 +46,7 @@ leat_status_t board_api_page(board_api_t* api, const board_request_t* request,
 static void append_asset(const char* name, const char* content_type, board_response_t* response) {
   const board_asset_t* asset = find_asset(name);
   response->content_type = content_type;
+  response->gzip = leat_string_view_make((const char*)asset->gzip, asset->gzip_size);
   leat_string_builder_append(&response->body,
                              leat_string_view_make((const char*)asset->data, asset->size));
 }

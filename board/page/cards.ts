@@ -1,12 +1,13 @@
 // Cards in groups: of every tag one, or of every run and tag, in the group of what stands before the
 // tag's first slash. A card loads when it comes into view. Pages of scalars, images and the like
 // differ in their cards alone.
-import {breakable, button, byId, element, matcher} from './dom';
+import {breakable, button, byId, element, matcher, nextPaint} from './dom';
 import {setStroke} from './chart';
 import {styleOf} from './run_groups';
 import {nameOf} from './state';
 
 const MANY_CARDS = 60, MANY_GROUPS = 300;
+const FIRST_CARDS = 12;  // that are made before any of them loads
 const SVG = 'http://www.w3.org/2000/svg';
 const COLLATOR = new Intl.Collator('en', {numeric: true});
 
@@ -24,8 +25,8 @@ export interface Item {
 
 export const PINNED = '★ Pinned';  // the group that comes first, whatever the filter of tags
 
-export function isNear(box: DOMRect): boolean {
-  return box.width > 0 && box.top < innerHeight + 400 && box.bottom > -400;
+export function isNear(box: DOMRect, margin = 400): boolean {
+  return box.width > 0 && box.top < innerHeight + margin && box.bottom > -margin;
 }
 
 // The short line in a run's colour and dash.
@@ -57,6 +58,9 @@ export function shortName(tag: string): string {
 export class CardList<T extends Item> {
   private readonly cards = new Map<string, Card>();
   private readonly counts = new Map<string, number>();  // of cards, by group
+  private drawn = '';  // what the groups were made for
+  private room = Infinity;  // for cards that are made now
+  private readonly later = new Map<string, () => void>();  // by group: puts in those that are not
   private readonly watcher = new IntersectionObserver(entries => {
     for (const entry of entries) {
       if (entry.isIntersecting) this.cards.get((entry.target as HTMLElement).dataset.key || '')?.show();
@@ -64,14 +68,19 @@ export class CardList<T extends Item> {
   }, {rootMargin: '300px'});
 
   constructor(readonly root: HTMLElement, private readonly nothing: string,
-              private readonly make: (item: T) => Card) {
-    root.addEventListener('toggle', () => this.showNear(), true);
-  }
+              private readonly make: (item: T) => Card) {}
 
   // Shows a card for each of |items|, those that are there already as they are. Cards of groups that
-  // are closed are not made, and of a long group the first ones at first: logs have 100,000 tags.
-  set(items: T[]): void {
-    const matches = matcher(byId('tag-filter')), groups = new Map<string, T[]>();
+  // are closed are not made, and of a long group the first ones at first: logs have 100,000 tags. Where
+  // the items are those of the last time nothing moves, so that what has the focus keeps it. Ends when
+  // the cards in view are drawn.
+  set(items: T[]): Promise<void> {
+    const filter = byId<HTMLInputElement>('tag-filter'), matches = matcher(filter), groups = new Map<string, T[]>();
+    const wanted = JSON.stringify([filter.value, ...items.map(item => item.key)]);
+    if (wanted === this.drawn) return this.showSeen();
+    this.drawn = wanted;
+    this.later.clear();
+    this.room = this.cards.size ? Infinity : FIRST_CARDS;
     for (const item of items.filter(i => i.group || matches(i.tag))) {
       const group = item.group ? item.group : item.tag.includes('/') ? item.tag.slice(0, item.tag.indexOf('/')) : '';
       const members = groups.get(group);
@@ -90,7 +99,7 @@ export class CardList<T extends Item> {
     if (more > 0) made.push(element('p', {}, `${more} more groups: filter the tags to see them.`));
     const text = items.length ? 'No tag matches the filter.' : this.nothing;
     this.root.replaceChildren(...(made.length ? made : [element('p', {}, text)]));
-    this.showNear();
+    return this.showSeen();
   }
 
   private makeGroup(group: string, members: T[], isOpen: boolean): HTMLElement {
@@ -102,17 +111,27 @@ export class CardList<T extends Item> {
       if (!isSorted) members.sort((a, b) => COLLATOR.compare(a.key, b.key));
       isSorted = true;
       const count = Math.min(this.counts.get(group) || MANY_CARDS, members.length);
-      grid.replaceChildren(...members.slice(0, count).map(item => this.cardOf(item).root));
+      const first = Math.min(count, this.room), roots = (from: number, to: number) =>
+        members.slice(from, to).map(item => this.cardOf(item).root);
+      this.room -= first;
+      grid.replaceChildren(...roots(0, first));
+      this.later.set(group, () => grid.append(...roots(first, count)));
       rest.replaceChildren(...(count < members.length ? [button(
         `Show ${Math.min(MANY_CARDS, members.length - count)} more of ${members.length}`, () => {
           this.counts.set(group, count + MANY_CARDS);
           fill();
-          this.showNear();
+          void this.showSeen();
         })] : []));
     };
     details.open = isOpen;
     if (isOpen) fill();
-    else details.addEventListener('toggle', fill, {once: true});
+    let wasOpen = isOpen;
+    details.ontoggle = () => {
+      if (details.open === wasOpen) return;
+      wasOpen = details.open;
+      if (!isSorted) fill();
+      void this.showSeen();
+    };
     return details;
   }
 
@@ -122,14 +141,22 @@ export class CardList<T extends Item> {
       card = this.make(item);
       card.root.dataset.key = item.key;
       this.cards.set(item.key, card);
-      this.watcher.observe(card.root);
     }
     return card;
   }
 
-  showNear(): void {
+  // Shows the cards that are in view; then makes those that were left, and shows those that are near,
+  // or come near later, so that what is seen at first waits for nothing else.
+  private async showSeen(): Promise<void> {
+    const seen = new Set([...this.cards.values()].filter(card => isNear(card.root.getBoundingClientRect(), 0)));
+    await Promise.all([...seen].map(card => card.show()));
+    if (this.later.size) await nextPaint();
+    this.room = Infinity;
+    for (const fill of this.later.values()) fill();
+    this.later.clear();
     for (const card of this.cards.values()) {
-      if (isNear(card.root.getBoundingClientRect())) card.show();
+      if (!seen.has(card) && isNear(card.root.getBoundingClientRect())) void card.show();
+      this.watcher.observe(card.root);
     }
   }
 

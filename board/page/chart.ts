@@ -113,23 +113,24 @@ function timeTicksOf(low: number, high: number, count: number): number[] {
 
 function range(lines: Line[], pick: (line: Line) => Float64Array[], log: boolean,
                clip: boolean): [number, number] {
-  const all: number[] = [];
+  const least = log ? Number.MIN_VALUE : -Number.MAX_VALUE, all: number[] = [];
+  let low = Infinity, high = -Infinity;
   for (const line of lines) {
     for (const values of pick(line)) {
-      for (const v of values) if (Number.isFinite(v) && (!log || v > 0)) all.push(v);
+      for (let i = 0; i < values.length; ++i) {
+        const v = values[i];
+        if (!(v >= least && v <= Number.MAX_VALUE)) continue;  // no number, or not on this axis
+        if (v < low) low = v;
+        if (v > high) high = v;
+        if (clip) all.push(v);
+      }
     }
   }
-  if (!all.length) return log ? [1, 10] : [0, 1];
-  let low = Infinity, high = -Infinity;
-  if (clip && all.length > 20) {
+  if (low > high) return log ? [1, 10] : [0, 1];
+  if (all.length > 20) {
     all.sort((a, b) => a - b);
     low = all[Math.floor(all.length * 0.05)];
     high = all[Math.floor(all.length * 0.95)];
-  } else {
-    for (const v of all) {
-      if (v < low) low = v;
-      if (v > high) high = v;
-    }
   }
   if (low === high) return log ? [low / 2, low * 2] : [low - (Math.abs(low) / 2 || 1), low + (Math.abs(low) / 2 || 1)];
   return [low, high];
@@ -144,20 +145,21 @@ function formatX(x: number, axis: Look['axis'], span: number): string {
   return span > 172800 ? date.toLocaleDateString() : date.toLocaleTimeString();
 }
 
+// A point that lies within half a pixel of the one that was drawn last is passed over, but for the last.
 function drawLine(context: Pen, x: Float64Array, y: Float64Array,
                   px: (v: number) => number, py: (v: number) => number): void {
-  let isDown = false;
+  let isDown = false, lastX = 0, lastY = 0;
   context.beginPath();
   for (let i = 0; i < x.length; ++i) {
     const across = px(x[i]), at = py(y[i]);
     if (!Number.isFinite(at) || !Number.isFinite(across)) {
       isDown = false;
-    } else if (isDown) {
-      context.lineTo(across, at);
-    } else {
-      context.moveTo(across, at);
-      isDown = true;
+      continue;
     }
+    if (isDown && i + 1 < x.length && Math.abs(across - lastX) + Math.abs(at - lastY) < 0.5) continue;
+    if (isDown) context.lineTo(across, at);
+    else context.moveTo(across, at);
+    [isDown, lastX, lastY] = [true, across, at];
   }
   context.stroke();
   if (x.length === 1) context.fillRect(px(x[0]) - 3, py(y[0]) - 3, 6, 6);
@@ -218,8 +220,9 @@ export function drawLines(context: Pen, width: number, height: number, lines: Li
   const left = Math.ceil(Math.max(...labels.map(l => context.measureText(l[1]).width))) + 10;
   const bottom = height - 22, right = width - 8, top = 6;
   const scale = {left, width: right - left, x0, x1, log: logX};
-  const px = (x: number) => left + shareOfX(scale, x) * scale.width;
-  const py = (v: number) => bottom - (toY(v) - y0) / (y1 - y0) * (bottom - top);
+  const perX = scale.width / (x1 - x0), perY = (bottom - top) / (y1 - y0);
+  const px = logX ? (x: number) => left + shareOfX(scale, x) * scale.width : (x: number) => left + (x - x0) * perX;
+  const py = (v: number) => bottom - (toY(v) - y0) * perY;
   context.lineWidth = 1;
   for (const [tick, label] of labels) {
     const y = bottom - (tick - y0) / (y1 - y0) * (bottom - top);

@@ -103,6 +103,11 @@ export function beginDrawing(canvas: HTMLCanvasElement):
   return {context, width, height};
 }
 
+// Ends when the browser has painted what the document is now.
+export function nextPaint(): Promise<void> {
+  return new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+}
+
 const colours = new Map<string, string>();
 
 // The value of a custom property, which is the same for each theme; asking the browser takes long

@@ -113,6 +113,7 @@ export class Graph implements Page {
     }
     [this.dumps] = await Promise.all([fetchDumps(), this.loadStages()]);
     this.drawTools();
+    for (const part of [this.bar, this.query.parentElement!, this.canvas, this.details]) part.hidden = !this.sources.length;
     if (!this.sources.length) {
       this.reading.textContent = 'There is no graph yet.';
       return;
@@ -232,13 +233,13 @@ export class Graph implements Page {
         this.draw();
         this.reading.textContent = COLOUR_SENTENCES[value] || '';
       }),
-      button('Show all', () => this.view.fit()),
-      button('Close all', () => {
-        settings.graph.open = [];
-        this.load(0).then(() => this.view.fit());
-      }),
-      button('+', () => this.view.zoom(1.4), {'aria-label': 'Zoom in'}),
-      button('−', () => this.view.zoom(1 / 1.4), {'aria-label': 'Zoom out'}));
+      element('div', {class: 'buttons'}, button('Show all', () => this.view.fit()),
+        button('Close all', () => {
+          settings.graph.open = [];
+          this.load(0).then(() => this.view.fit());
+        }),
+        button('+', () => this.view.zoom(1.4), {'aria-label': 'Zoom in'}),
+        button('−', () => this.view.zoom(1 / 1.4), {'aria-label': 'Zoom out'})));
   }
 
   private async showValues(dump: string): Promise<void> {

@@ -113,7 +113,7 @@ export class LineCard implements Card {
     this.sound.hidden = !settings.sound;
     if (!settings.sound) this.silence?.();
     this.series = this.subject.arrange(this.loadedSeries);
-    for (const s of this.series) noteStep(s.steps.reduce((a, b) => Math.max(a, b), -1));
+    for (const s of this.series) noteStep(greatest(s.steps));
     const smoothed = (values: Float64Array) => settings.smoothing > 0 ? smooth(values, settings.smoothing) : values;
     this.lines = this.series.filter(s => s.values.length).map(s => {
       const begin = s.times[0];
@@ -254,6 +254,12 @@ export class LineCard implements Card {
     return table(every > 1 ? `Every ${every}th of ${steps.length} steps` : `${steps.length} steps`,
                  ['Step', ...this.series.map(s => s.name)], rows);
   }
+}
+
+function greatest(values: Float64Array): number {
+  let most = -1;
+  for (let i = 0; i < values.length; ++i) if (values[i] > most) most = values[i];
+  return most;
 }
 
 // The index of the item of |sorted| that is nearest to |x|. Steps may go back after a restart; then

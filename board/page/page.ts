@@ -25,7 +25,7 @@ const BOXES = ['log', 'logX', 'clip', 'pairs', 'means', 'sound'] as const;
 
 readLink();
 let choosesRuns = !location.hash;  // which are shown at first
-let rest = 100;  // milliseconds before something new is asked for
+let rest = 20;  // milliseconds before something new is asked for
 const pages: Page[] = [new Scalars(), new CustomScalars(), new Graph(), new Histograms(), new Images(), new Audio(),
                        new Texts(), new PrCurves(), new Hparams(), new Projector(), new Meshes(), new Timeline()];
 
@@ -34,10 +34,11 @@ function shownPage(): Page {
 }
 
 // ---- The lists ----------------------------------------------------------------------------------
-function drawPages(enabled: Set<string>): void {
+// |enabled|: the plugins that have something, as far as is known; a page of others is marked as empty.
+function drawPages(enabled?: Set<string>): void {
   const links = pages.map(page => {
     const link = element('a', {href: '#', 'data-page': page.name}, page.title);
-    if (page.plugins.length && !page.plugins.some(plugin => enabled.has(plugin))) link.className = 'empty';
+    if (enabled && page.plugins.length && !page.plugins.some(plugin => enabled.has(plugin))) link.className = 'empty';
     link.onclick = event => {
       event.preventDefault();
       settings.page = page.name;
@@ -58,8 +59,10 @@ function markPage(): void {
       return;
     }
     link.setAttribute('aria-current', 'page');
-    const row = byId('pages');  // which is scrolled where the window is narrow
-    row.scrollLeft = Math.max(0, link.offsetLeft + link.offsetWidth - row.offsetLeft - row.clientWidth);
+    requestAnimationFrame(() => {
+      const row = byId('pages');  // which is scrolled where the window is narrow
+      row.scrollLeft = Math.max(0, link.offsetLeft + link.offsetWidth - row.offsetLeft - row.clientWidth);
+    });
   });
 }
 
@@ -136,26 +139,42 @@ function sayFailure(error: Error): void {
   byId('state').textContent = 'The server does not answer: ' + error.message;
 }
 
-// Whether the server has answered.
+async function markEmptyPages(): Promise<void> {
+  try {
+    const plugins = await getJson('/data/plugins_listing');
+    drawPages(new Set(Object.keys(plugins).filter(name => plugins[name].enabled)));
+  } catch (error) {
+    sayFailure(error as Error);
+  }
+}
+
+// Asks for all that the frame shows, and has the page that is shown do so. Ends when what is seen is
+// drawn; whether the server has answered.
 async function reload(): Promise<boolean> {
   try {
     // What is asked for after the version is at least as new.
-    const status = await getJson('/data/leat/status');
+    const {status, logdir, runs: names, scalar_tags} = await getJson('/data/leat/overview');
     state.version = String(status.version);
+    if (!status.series && !status.loaded) {
+      // Lists with nothing behind them would be in the way of what comes in a moment.
+      byId('state').textContent = 'Loading.';
+      await new Promise(done => setTimeout(done, rest));
+      rest = Math.min(2 * rest, 1000);
+      return reload();
+    }
     rest = status.series ? 1000 : 100;
-    const plugins = getJson('/data/plugins_listing').then(all =>
-      drawPages(new Set(Object.keys(all).filter(name => all[name].enabled))));
-    const [names, environment] = await Promise.all([getJson('/data/runs'), getJson('/data/environment')]);
     // So many lines in one chart say nothing and take long: of many runs the first are shown, until
     // the user has chosen or all runs are known.
     if (choosesRuns) settings.hidden = names.slice(MANY_RUNS);
     choosesRuns &&= !status.loaded;
+    const isFirst = !state.runs.length;
     state.runs = names;
+    state.scalarTags = scalar_tags;
     state.deletesRuns = status.deletes_runs;
     names.forEach((run: string) =>
       state.styles.has(run) || state.styles.set(run, state.styles.size));
     if (!byId('where').textContent) {
-      byId('where').textContent = environment.data_location;
+      byId('where').textContent = logdir;
       recallNames();
     }
     const wrong = status.damaged_records + status.skipped_values;
@@ -163,8 +182,11 @@ async function reload(): Promise<boolean> {
     const hidden = names.filter((run: string) => isHidden.has(run)).length;
     byId('state').textContent = (status.loaded ? '' : 'Loading. ') +
       (hidden ? `${hidden} of ` : '') + countOf(names.length, 'run') + (hidden ? ' are hidden' : '') + `, ${status.series} series` + (wrong ? `, ${wrong} records or values skipped` : '');
+    drawRuns(onSettings, isFirst);
+    await shownPage().reload();
     drawRuns(onSettings);
-    await Promise.all([shownPage().reload(), plugins]);
+    // The server takes longer for this than for all that was drawn so far.
+    void markEmptyPages();
     return true;
   } catch (error) {
     sayFailure(error as Error);
@@ -219,7 +241,7 @@ function bind(): void {
 
 bind();
 fillTools();
-drawPages(new Set());
+drawPages();
 const kept = recall('leat-theme');
 document.documentElement.dataset.theme =
   (kept ? kept === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches) ? 'dark' : 'light';
@@ -242,12 +264,11 @@ document.querySelector<HTMLElement>('.skip')!.onclick = event => {
   event.preventDefault();  // the part behind "#" keeps the settings
   byId('main').focus();
 };
-reload();
 
 // A browser opens at most six connections to a server, and a stream takes one of them: only a page
 // that is seen listens, and reloads what it missed when it is seen again.
 let live: EventSource | null = null;
-let waiting = false;
+let waiting = true;  // for the answer to what was asked for
 let told = '';  // the newest version that the server told of
 // While a program trains, something is new all the time: once in a second is enough, but a page that
 // shows nothing yet must not wait.
@@ -273,7 +294,13 @@ function stopListening(): void {
   live?.close();
   live = null;
 }
-listen();
+reload().then(() => {
+  waiting = false;
+  if (told && told !== state.version) reloadSoon();
+  listen();
+});
 document.addEventListener('visibilitychange', () => document.hidden ? stopListening() : listen());
 addEventListener('pagehide', stopListening);
-addEventListener('pageshow', listen);
+addEventListener('pageshow', event => {
+  if (event.persisted) listen();
+});

@@ -169,11 +169,11 @@ export class PrCurves implements Page {
       for (const tag of Object.keys(of)) tags.set(tag, [...tags.get(tag) || [], run]);
     }
     this.items = [...tags].map(([tag, runs]) => ({key: tag, tag, runs}));
-    this.redraw();
+    await this.redraw();
   }
 
-  redraw(): void {
-    this.cards.set(this.items);
+  redraw(): Promise<void> {
+    return this.cards.set(this.items);
   }
 
   draw(): void {

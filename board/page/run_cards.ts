@@ -29,10 +29,10 @@ export abstract class RunPage implements Page {
 
   async reload(): Promise<void> {
     this.index = await getJson(`/data/plugin/${this.plugin}/tags`);
-    this.redraw();
+    await this.redraw();
   }
 
-  redraw(): void {
+  redraw(): Promise<void> {
     const items: RunItem[] = [];
     for (const run of shownRuns()) {
       const tags = this.index[run] || [];
@@ -43,7 +43,7 @@ export abstract class RunPage implements Page {
         }
       }
     }
-    this.cards.set(items);
+    return this.cards.set(items);
   }
 
   draw(): void {

@@ -1,10 +1,12 @@
 // The list of runs beside the pages: a box for each that shows it, a button that gives it another
 // name, and, where the server allows it, one that deletes it.
 import {swatch} from './cards';
+import {isDark} from './chart';
 import {breakable, button, byId, element, matcher, post} from './dom';
 import {nameOf, rename, settings, state} from './state';
 
-const MANY_ITEMS = 500;
+const MANY_ITEMS = 500, FIRST_ITEMS = 50;
+let drawn = '';  // what the list was drawn for
 
 // The label of |run| becomes a field for its name: Enter and leaving it take the name, Escape does not.
 function editName(item: HTMLElement, run: string, onChange: () => void): void {
@@ -14,6 +16,7 @@ function editName(item: HTMLElement, run: string, onChange: () => void): void {
     const hadFocus = document.activeElement === input;
     if (takes) rename(run, input.value.trim());
     input.remove();
+    drawn = '';
     onChange();
     if (hadFocus) find(run, '[data-act=rename]')?.focus();
   };
@@ -35,6 +38,7 @@ function askToDelete(item: HTMLElement, run: string, onChange: () => void): void
   const name = nameOf(run);
   const keep = () => {
     item.remove();
+    drawn = '';
     onChange();
     find(run, '[data-act=delete]')?.focus();
   };
@@ -70,17 +74,23 @@ function find(run: string, selector: string): HTMLElement | null {
   return byId('runs').querySelector(`li[data-run="${CSS.escape(run)}"] ${selector}`);
 }
 
-// Draws the list anew; |onChange| is told of what the user has set. What has the focus keeps it, and a
-// name that is being edited, or a question that is open, is left alone.
-export function drawRuns(onChange: () => void): void {
+// Draws the list anew where anything in it is another; |onChange| is told of what the user has set.
+// What has the focus keeps it, and a name that is being edited, or a question that is open, is left
+// alone. |isFirst|: the charts wait, and only what fits into a window is drawn, until the next call.
+export function drawRuns(onChange: () => void, isFirst = false): void {
   const focused = byId('runs').contains(document.activeElement) ? document.activeElement as HTMLElement : null;
   if (focused instanceof HTMLInputElement && focused.type === 'search') return;
   if (focused?.closest('[data-asks]') || byId('runs').querySelector('[data-asks=server]')) return;
   const focus = focused && [focused.closest('li')?.dataset.run || '', focused.dataset.act ? `[data-act=${focused.dataset.act}]` : focused.localName];
-  const matches = matcher(byId('run-filter'));
+  const filter = byId<HTMLInputElement>('run-filter'), most = isFirst ? FIRST_ITEMS : MANY_ITEMS;
+  const wanted = JSON.stringify([most, filter.value, state.runs, state.deletesRuns, settings.hidden, settings.names,
+                                 settings.pairs, isDark()]);
+  if (wanted === drawn) return;
+  drawn = wanted;
+  const matches = matcher(filter);
   const hidden = new Set(settings.hidden);
   const all = state.runs.filter(run => matches(run) || matches(nameOf(run)));
-  const items = all.slice(0, MANY_ITEMS).map(run => {
+  const items = all.slice(0, most).map(run => {
     const box = element('input', {type: 'checkbox'}), name = nameOf(run);
     box.checked = !hidden.has(run);
     box.onchange = () => {
@@ -95,7 +105,7 @@ export function drawRuns(onChange: () => void): void {
     }
     return item;
   });
-  if (all.length > items.length) items.push(element('li', {}, `${all.length - items.length} more: filter them.`));
+  if (!isFirst && all.length > items.length) items.push(element('li', {}, `${all.length - items.length} more: filter them.`));
   byId('runs').replaceChildren(...items);
   if (focus) find(focus[0], focus[1])?.focus();
 }

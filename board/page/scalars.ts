@@ -1,10 +1,10 @@
 // The page of scalars: a card with a chart of lines for each tag, and in it a line for each run.
 import {CardList, Item, PINNED, shortName} from './cards';
 import {fetchColumns} from './columns';
-import {button, element, getJson} from './dom';
+import {button, element} from './dom';
 import {LineCard} from './line_card';
 import {curvesOfRuns} from './run_groups';
-import {Page, settings, shownRuns, writeLink} from './state';
+import {Page, settings, shownRuns, state, writeLink} from './state';
 
 interface TagItem extends Item {
   pin: () => void;
@@ -25,19 +25,17 @@ export class Scalars implements Page {
   usesRuns = true;
   usesTags = true;
   root = element('div');
-  private tags: string[] = [];
   private readonly cards = new CardList<TagItem>(this.root, 'There are no scalars yet.', cardOf);
 
   async reload(): Promise<void> {
-    this.tags = await getJson('/data/leat/scalar_tags');
-    this.redraw();
+    await this.redraw();
   }
 
-  redraw(): void {
-    const pinned = this.tags.filter(tag => settings.pinned.includes(tag));
-    this.cards.set([
+  redraw(): Promise<void> {
+    const tags = state.scalarTags, pinned = tags.filter(tag => settings.pinned.includes(tag));
+    return this.cards.set([
       ...pinned.map(tag => ({key: 'pinned ' + tag, tag, group: PINNED, pin: () => this.pin(tag)})),
-      ...this.tags.map(tag => ({key: tag, tag, pin: () => this.pin(tag)}))]);
+      ...tags.map(tag => ({key: tag, tag, pin: () => this.pin(tag)}))]);
   }
 
   // Pins a card, or takes the pin off; the focus goes to the button that undoes it.

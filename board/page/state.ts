@@ -92,6 +92,7 @@ export function recall(name: string): string | null {
 
 export const state = {
   runs: [] as string[],
+  scalarTags: [] as string[],
   deletesRuns: false,
   styles: new Map<string, number>(),  // of runs: indices of colours and dashes
   version: '',  // of what the server has loaded
@@ -130,7 +131,7 @@ export interface Page {
   usesTags: boolean;  // the filter of tags stands above it
   root: HTMLElement;
   tools?: HTMLElement;
-  reload(): Promise<void>;  // something is new, or the page comes into view
+  reload(): Promise<void>;  // something is new, or the page comes into view; ends when what is seen is drawn
   redraw(): void;           // other settings
   draw(): void;             // the same in another size, place or theme
 }

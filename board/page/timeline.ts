@@ -146,8 +146,10 @@ export class Timeline implements Page {
     const group = trace.groups[this.group];
     this.sentence.textContent = `${countOf(trace.slices, 'slice')} on ${countOf(trace.rows.length, 'row')} in ${formatNanoseconds(trace.length)}` +
       (trace.damaged ? `, ${trace.damaged} of them damaged. ` : '. ') + (!trace.areFound ? 'Its steps and their delays are being found.' : !group ? 'The recording has no step.'
-        : step ? `Step ${step.number} took ${formatNanoseconds(step.end - step.begin)}; the median of the ${countOf(group.steps, 'step')} that are alike is ${formatNanoseconds(group.median)}.`
-        : `${countOf(group.steps, 'step')} are alike; the median takes ${formatNanoseconds(group.median)}.`);
+        : step ? `Step ${step.number} took ${formatNanoseconds(step.end - step.begin)}; ` + (group.steps === 1 ? 'no other is like it.'
+          : `the median of the ${group.steps} steps that are alike is ${formatNanoseconds(group.median)}.`)
+        : group.steps === 1 ? `A step of this kind ran once and took ${formatNanoseconds(group.median)}.`
+        : `${group.steps} steps are alike; the median takes ${formatNanoseconds(group.median)}.`);
   }
 
   private choose(step: number, group: number): void {

@@ -1,5 +1,6 @@
 // Recordings of threads as the server tells them (board/api_traces.c), and the words for their slices.
-// All times are nanoseconds from the beginning of the recording.
+// All times are nanoseconds from the beginning of the recording. What may be any whole number of 64
+// bits, the number of a step and the value of a slice, stays a text.
 import {address, getJson} from './dom';
 import {countOf, formatBytes, formatNanoseconds} from './words';
 
@@ -10,7 +11,7 @@ export interface Name {
   op: string; node: string; kind: number; count: number; total: number;
   row: number; depth: number; slice: number; begin: number; end: number;
 }
-export interface Step { index: number; number: number; begin: number; end: number; row: number; group: number }
+export interface Step { index: number; number: string; begin: number; end: number; row: number; group: number }
 export interface Group { steps: number; slowest: number; median: number; total: number }
 
 export interface Trace {
@@ -22,7 +23,7 @@ export interface Trace {
 // One slice, or several that are each shorter than a pixel.
 export interface Item { begin: number; end: number; covered: number; count: number; name: number; slice: number }
 export interface Lane { row: number; depth: number; items: Item[] }
-export interface Slice { row: number; depth: number; slice: number; name: number; begin: number; end: number; value: number; by: number }
+export interface Slice { row: number; depth: number; slice: number; name: number; begin: number; end: number; value: string; by: number }
 
 export interface Delay {
   cause: number; row: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
@@ -45,7 +46,7 @@ export async function fetchTrace(file: string): Promise<Trace> {
 export async function fetchSteps(trace: Trace): Promise<void> {
   const told = await getJson('/data/leat/trace/steps', {file: trace.file});
   if (told.status === 'pending') return;
-  trace.steps = told.steps.map(([number, begin, end, row, group]: number[], index: number): Step =>
+  trace.steps = told.steps.map(([number, begin, end, row, group]: [string, number, number, number, number], index: number): Step =>
     ({index, number, begin, end, row, group}));
   [trace.groups, trace.mainGroup, trace.areFound] = [told.groups, told.main_group, true];
 }
@@ -105,20 +106,20 @@ export function whoOf(trace: Trace, slice: Slice): [string, string] | null {
   const {node, kind: number} = trace.names[slice.name], kind = trace.kinds[number], own = trace.rows[slice.row].process;
   const row = trace.rows.findIndex(r => slice.by && r.thread === slice.by && r.process === own), isOff = kind === 'off core';
   if (!slice.by || (row < 0 && !isOff)) return null;
-  const label = kind === 'lock' ? 'Held by' : !isOff ? 'Ended by' : slice.value === 1 ? 'Taken by' : 'Woken by';
+  const label = kind === 'lock' ? 'Held by' : !isOff ? 'Ended by' : slice.value === '1' ? 'Taken by' : 'Woken by';
   return [label, row >= 0 ? threadOf(trace, row) : `${node || 'thread'} (${slice.by})`];
 }
 
 const isKernel = (kind: string) => kind === 'kernel' || kind === 'asynchronous kernel';
 
 // What the number of a slice says, as a label and a value; null where it says nothing.
-export function valueOf(kind: string, value: number): [string, string] | null {
-  if (kind === 'step') return ['Step', String(value)];
-  if (isKernel(kind)) return ['Inputs', formatBytes(value)];
-  if (kind === 'piece of a loop') return ['Items', String(value)];
-  if (kind === 'task') return ['Queued', formatNanoseconds(value)];
-  if (kind === 'memory') return ['Bytes', formatBytes(value)];
-  if (kind === 'off core') return ['Why', OFF_CORE[value] || 'not known'];
+export function valueOf(kind: string, value: string): [string, string] | null {
+  if (kind === 'step') return ['Step', value];
+  if (isKernel(kind)) return ['Inputs', formatBytes(Number(value))];
+  if (kind === 'piece of a loop') return ['Items', value];
+  if (kind === 'task') return ['Queued', formatNanoseconds(Number(value))];
+  if (kind === 'memory') return ['Bytes', formatBytes(Number(value))];
+  if (kind === 'off core') return ['Why', OFF_CORE[Number(value)] || 'not known'];
   return null;
 }
 

@@ -315,21 +315,31 @@ export class TimelineView {
   }
 
   private drawRuler(context: CanvasRenderingContext2D, width: number, height: number): void {
-    const least = 90 * this.nsPerPixel, power = 10 ** Math.floor(Math.log10(least));
-    const step = [1, 2, 5, 10].map(n => n * power).find(s => s >= least) as number;
-    // All have one unit, and as many digits as tell them apart.
-    const unit = [1e9, 1e6, 1e3, 1].find(u => this.end - this.begin >= u / 10) || 1;
-    const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
     context.fillStyle = cssColour('--soft');
     context.strokeStyle = cssColour('--grid');
     context.lineWidth = 1;
-    for (let ns = Math.ceil(this.begin / step) * step; ns < this.end; ns += step) {
-      const x = this.xAt(ns);
+    const {step, label} = this.ruler(text => context.measureText(text).width);
+    for (let n = Math.ceil(this.begin / step); n * step < this.end; ++n) {
+      const x = this.xAt(n * step), text = label(n * step);
       context.beginPath();
       context.moveTo(x, RULER - 6);
       context.lineTo(x, height);
       context.stroke();
-      if (x + 60 < width) context.fillText(`${(ns / unit).toFixed(digits)} ${UNITS[unit]}`, x + 3, RULER / 2);
+      if (x + 3 + context.measureText(text).width <= width) context.fillText(text, x + 3, RULER / 2);
+    }
+  }
+
+  // The time between two marks of the ruler, and what stands at them. All have one unit, and as many digits
+  // as tell them apart; a mark has room for its label, however long the recording is.
+  private ruler(widthOf: (text: string) => number): {step: number; label: (ns: number) => string} {
+    const unit = [1e9, 1e6, 1e3, 1].find(u => this.end - this.begin >= u / 10) || 1;
+    for (let power = 10 ** Math.floor(Math.log10(90 * this.nsPerPixel)); ; power *= 10) {
+      for (const step of [power, 2 * power, 5 * power]) {
+        const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+        const label = (ns: number) => `${(ns / unit).toFixed(digits).replace('-', '−')} ${UNITS[unit]}`;
+        const widest = Math.max(widthOf(label(this.begin)), widthOf(label(this.end)));
+        if (step >= Math.max(90, widest + 12) * this.nsPerPixel) return {step, label};
+      }
     }
   }
 }

@@ -6,6 +6,7 @@ its console has no complaint (a violation of the content security policy is one)
 
 With $LEAT_SCREENSHOTS the pages are saved there as pictures.
 """
+import gzip
 import http.server
 import json
 import os
@@ -23,6 +24,7 @@ import page_case
 from page_case import serve
 from graph_page import GraphPageTest  # for unittest.main too
 from scalars_page import ScalarsPageTest  # for unittest.main, which runs what it finds here
+from timeline_page import TimelinePageTest
 
 
 class NotebookPage(http.server.BaseHTTPRequestHandler):
@@ -315,136 +317,6 @@ class PageTest(page_case.PageCase):
     self.change('#projector-pictures', '1')
     self.page.wait('location.hash.includes("pictures%22%3A%221")')
 
-  # ---- timeline ---------------------------------------------------------------------------------
-  def test_timeline_tells_why_a_step_was_slow(self):
-    self.open('timeline')
-    self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
-    self.wait_text('.details ol', 'The step went on 30.0 µs after it could')
-    self.click('#timeline-slowest')
-    self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms; the median of the 3 steps')
-    self.wait_text('.details ol li:first-child', "3 ms QueueDequeueV2 'next' waited 3.10 ms for "
-                   "input, while thread 101 (feeder) ran DecodePng 'decode' (median step: 100 µs)")
-    self.assertIn('"step":3', urllib.parse.unquote(self.page.evaluate('location.hash')))
-    self.change('#timeline-view', 'tables')
-    self.wait_text('.timeline table:nth-child(2)', 'the critical path of step 2')
-    self.wait_text('.timeline table:nth-child(2)', 'input being made')
-    self.wait_text('.timeline table:nth-child(3)', 'Add short')
-    self.assertTrue(self.page.evaluate('document.querySelector(".timeline-canvas").hidden'))
-    self.assertEqual(self.violations(), [])
-
-  def test_a_step_is_shown_with_its_row(self):
-    """Who has scrolled to other rows sees the same as who has not."""
-    picture = 'document.querySelector(".timeline-canvas").toDataURL()'
-    pictures = []
-    for keys in ([], ['PageDown'] * 3):
-      self.open('timeline')
-      self.wait_text('.timeline .sentence', '3 steps are alike')
-      # Room for one row.
-      self.page.evaluate('document.querySelector(".timeline-canvas").style.flex = "0 0 60px"')
-      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
-      self.focus('.timeline-canvas')
-      before = self.page.evaluate(picture)
-      self.page.press(*keys)
-      self.page.evaluate('new Promise(done => setTimeout(done, 300))')
-      self.assertEqual(before != self.page.evaluate(picture), bool(keys))
-      self.click('#timeline-slowest')
-      self.wait_text('.timeline .sentence', 'Step 2 took 4.1 ms')
-      self.page.evaluate('new Promise(done => setTimeout(done, 500))')
-      pictures.append(self.page.evaluate(picture))
-    self.assertTrue(pictures[0] == pictures[1])
-
-  def test_timeline_is_drawn_before_its_delays_are_found(self):
-    script = self.page.call('Page.addScriptToEvaluateOnNewDocument', source='''
-        window.arePending = true;
-        const ask = window.fetch;
-        window.fetch = (url, ...rest) => arePending && String(url).includes('/trace/steps')
-            ? Promise.resolve(new Response('{"status":"pending"}')) : ask(url, ...rest);''')
-    try:
-      self.open('timeline')
-      self.wait_text('.timeline .sentence', 'Its steps and their delays are being found.')
-      self.wait_text('.timeline .details', 'Delays are being found.')
-      self.page.wait(self.has_ink('.timeline-canvas'))
-      self.change('#timeline-view', 'tables')
-      self.wait_text('.timeline table:nth-child(2)', 'Add short')
-      self.assertFalse(self.page.evaluate('!!document.querySelector("#timeline-slowest")'))
-      self.page.evaluate('window.arePending = false')
-      self.wait_text('.timeline .sentence', '3 steps are alike; the median takes 1.1 ms')
-      self.click('#timeline-slowest')
-      self.wait_text('.details ol li:first-child', "QueueDequeueV2 'next' waited 3.10 ms")
-    finally:
-      self.page.call('Page.removeScriptToEvaluateOnNewDocument', identifier=script['identifier'])
-
-  def test_timeline_is_drawn_and_walked(self):
-    self.open('timeline')
-    canvas = '.timeline-canvas'
-    self.wait_text('.timeline .sentence', '4022 slices on 4 rows')
-    self.page.wait(self.has_ink(canvas))
-    # The search shows a kernel; from there the arrow keys go to those beside and around it.
-    self.focus('#timeline-search')
-    self.page.press(*'conv1')
-    self.wait_text('.timeline [role=status]', '1 found')
-    self.click('.timeline .found button')
-    self.wait_text('.details h3', 'Conv2D conv1')
-    self.wait_text('.details dl', '64 KiB')
-    self.focus(canvas)
-    self.page.press('ArrowRight')
-    self.wait_text('.timeline .reading', event_log.MARKUP)
-    self.page.press('ArrowUp')
-    self.wait_text('.timeline .reading', 'step, 1.1 ms from 100 µs on, of main (100); step: 1')
-    self.page.press('ArrowRight')
-    self.wait_text('.timeline .reading', 'step, 4.1 ms')
-    for key in ('w', 'd', 's', '0'):
-      before = self.picture(canvas)
-      self.page.press(key)
-      self.page.wait('document.querySelector("%s").toDataURL() !== %s' % (
-          canvas, json.dumps(before)))
-    self.page.press('Escape')
-    self.assertEqual(self.text('.timeline .reading'), '')
-    self.assertIsNone(self.page.evaluate('window.broken'))
-
-  def test_timeline_tells_who_took_a_core(self):
-    self.open('timeline')
-    self.wait_text('.timeline .sentence', '3 steps are alike')
-    self.focus('#timeline-search')
-    self.page.press(*'ninja')
-    self.wait_text('.timeline [role=status]', '1 found')
-    self.click('.timeline .found button')
-    self.wait_text('.details h3', 'preempted by ninja')
-    self.wait_text('.details dl', 'another thread had the core')
-    self.wait_text('.details dl', 'Taken byninja (4711)')
-    self.wait_text('.timeline .reading', 'preempted by ninja, off core, 90 µs from 21.1 ms on, of '
-                   'feeder (101); why: another thread had the core; taken by: ninja (4711)')
-
-  def test_timeline_follows_the_mouse(self):
-    self.open('timeline')
-    canvas = '.timeline-canvas'
-    # What is seen was asked for in the frame before the last, and has come.
-    frame = 'new Promise(requestAnimationFrame)'
-    seen = ('%s.then(() => %s).then(() => !document.querySelector("%s").hasAttribute("aria-busy"))'
-            % (frame, frame, canvas))
-    self.wait_text('.timeline .sentence', '3 steps are alike')
-    self.page.wait(seen)
-    x, y = self.page.evaluate('(r => [r.left, r.top])'
-                              '(document.querySelector("%s").getBoundingClientRect())' % canvas)
-    width = self.page.evaluate('document.querySelector("%s").clientWidth' % canvas) - 150
-    # The 4,000 short kernels, in the third row, are drawn as a few items.
-    at = x + 150 + width * 7 / 21.2
-    rows_above = 22 + 18 + (2 * 15 + 5) * 2
-    self.page.click(at, y + rows_above + 7)
-    self.wait_text('.timeline .reading', 'of leat_pool (102), the first Add short: zoom in')
-    for _ in range(5):  # to some 300 ns a pixel
-      self.page.call('Input.dispatchMouseEvent', type='mouseWheel', x=at, y=y + rows_above + 7,
-                     deltaX=0, deltaY=-600)
-    self.page.wait(seen)
-    self.page.click(at, y + rows_above + 7)
-    self.wait_text('.timeline .reading', 'Add short, kernel, 400 ns')
-    before = self.picture(canvas)
-    for kind, shift in (('mousePressed', 0), ('mouseMoved', -80), ('mouseReleased', -80)):
-      self.page.call('Input.dispatchMouseEvent', type=kind, x=at + shift, y=y + 400, button='left',
-                     buttons=1, clickCount=1)
-    self.page.wait('document.querySelector("%s").toDataURL() !== %s' % (
-        canvas, json.dumps(before)))
-
   def test_hostile_logs_do_no_harm(self):
     folder = os.path.join(self.folder, 'hostile')
     os.makedirs(folder)
@@ -564,8 +436,43 @@ class PageTest(page_case.PageCase):
       request = urllib.request.Request(self.url + name, headers={'Accept-Encoding': 'gzip'})
       with urllib.request.urlopen(request) as answer:
         self.assertEqual(answer.headers['Content-Encoding'], 'gzip')
-        size += len(answer.read())
+        compressed = answer.read()
+      with urllib.request.urlopen(self.url + name) as answer:
+        self.assertEqual(gzip.decompress(compressed), answer.read())
+      size += len(compressed)
     self.assertLess(size, 150 << 10)
+
+  def test_a_log_without_anything(self):
+    """Each page says in a sentence what is not there yet, without empty frames around it."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-empty')
+    server, url = serve(folder)
+    try:
+      for name in self.pages():
+        self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': name})))
+        self.wait_text('#state', '0 runs')
+        with self.subTest(page=name):
+          self.page.wait('/There (is|are) no|No (run|program)/.test('
+                         'document.querySelector("#content").innerText)')
+          frames = '#content canvas, #content .details, #content select'
+          self.assertEqual(self.page.evaluate(
+              '[...document.querySelectorAll("%s")].filter(e => e.checkVisibility()).length' %
+              frames), 0)
+    finally:
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
+
+  def test_tools_stand_in_line(self):
+    for name, row in (('scalars', '#tools > div:first-child, #tools > .tools > div:not(.check)'),
+                      ('graphs', '.graph-tools > div')):
+      self.open(name)
+      self.page.wait('document.querySelectorAll("%s").length > 2' % row)
+      for part in ('label', 'input, select, button'):
+        tops = self.page.evaluate('''[...document.querySelectorAll('%s')]
+            .map(e => e.querySelector('%s')).filter(e => e?.checkVisibility())
+            .map(e => Math.round(e.getBoundingClientRect().top))''' % (row, part))
+        self.assertEqual(len(set(tops)), 1, (name, part, tops))
 
   def test_narrow_windows(self):
     self.page.resize(320, 640)

@@ -242,6 +242,27 @@ class ScalarsPageTest(PageCase):
       f.write(event_log.event(99, event_log.scalar('fresh/tag', 5)))
     self.wait_text('[data-key="fresh/tag"] .sentence', 'eval is 5 at step 99')
 
+  def test_what_has_the_focus_keeps_it_when_something_is_written(self):
+    self.open('scalars')
+    self.wait_text(self.card('accuracy') + ' .sentence', 'eval')
+    self.focus(self.card('accuracy') + ' canvas.chart')
+    with open(os.path.join(self.folder, 'eval', 'events.out.tfevents.1.host'), 'ab') as f:
+      f.write(event_log.event(500, event_log.scalar('accuracy', 0.75)))
+    self.wait_text(self.card('accuracy') + ' .sentence', 'to 0.75 between the steps 0 and 500')
+    self.assertEqual(self.page.evaluate('document.activeElement.closest(".card")?.dataset.key'),
+                     'accuracy')
+
+  def test_the_first_charts_wait_for_two_answers(self):
+    self.open('scalars')
+    self.wait_text(self.card('accuracy') + ' .sentence', 'eval')
+    self.page.wait('performance.getEntriesByType("resource").some('
+                   'e => e.name.endsWith("plugins_listing"))')
+    names = self.page.evaluate('performance.getEntriesByType("resource")'
+                               '.map(e => e.name.split("/").pop())')
+    first = names[:names.index('plugins_listing')]
+    self.assertEqual(sorted(set(first)), ['columns', 'overview', 'page.css', 'page.js'])
+    self.assertEqual(first.count('overview'), 1)  # what was loaded before the script is used
+
   def test_the_browser_goes_back(self):
     self.open('scalars')
     self.click('#pages a[data-page=graphs]')

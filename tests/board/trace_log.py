@@ -51,3 +51,15 @@ def write_recording(path):
     f.write(row(1, MAIN, 'main') + steps + row(2, FEEDER, 'feeder') + feeds +
             row(4, POOL, 'leat_pool') + short + row(3, ASYNCHRONOUS, 'asynchronous kernels 1') +
             dequeues)
+
+
+GREAT_STEP = 2**53 + 1  # which no double is equal to
+
+
+def write_long_recording(path):
+  """Two steps with great numbers, the second an hour after the first, and in it a short kernel."""
+  hour = 3600000000
+  kernel = span(1, hour + 100, hour + 100.2, 'kernel', 'Add', 'late')
+  with open(path, 'wb') as f:
+    f.write(row(1, MAIN, 'main') + span(1, 0, 1000, 'step', value=GREAT_STEP) +
+            span(1, hour, hour + 2000, 'step', value=GREAT_STEP + 2, within=kernel))
