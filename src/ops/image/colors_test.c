@@ -29,6 +29,12 @@ static const leat_op_case_t kCases[] = {
     {.op = "RGBToHSV",
      .inputs = {INPUT},
      .expected = {PIXELS(.5833333, .8888889, .9, 0, 1, 1, 0, 0, .2, 0, 0, 0, .6133333, 1.25, 2)}},
+    // Each channel as the largest, the smallest and between.
+    {.op = "RGBToHSV",
+     .name = "gradient",
+     .inputs = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(2, 3, 3), .1, .5, .9, .2, .8, .3, .7, .1, .4, .9, .6,
+                           .1, .3, .6, .2, .5, .2, .7)},
+     .gradient = LEAT_GRADIENT_TWICE},
     {.op = "HSVToRGB",
      .inputs = {LEAT_ITEMS(DOUBLE, LEAT_DIMS(4, 3), 1, 1, 1, .99, .5, .5, 1.25, .5, .5, -.25, .5,
                            .5)},
