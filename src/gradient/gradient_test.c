@@ -319,6 +319,49 @@ static void rows_gathered_in_several_places(void** state) {
                  (const double[]){100, 100, 10, 10, 0, 0, 210, 210});
 }
 
+// TensorFlow says of these ops that they pass no gradient on, which is no error.
+static void some_ops_pass_nothing_on(void** state) {
+  static const int32_t kImage[] = {1, 1, 1, 1};
+  static const int32_t kBoxes[] = {1, 1, 4};
+  static const float kBox[] = {0, 0, 1, 1};
+  fixture_t* f = *state;
+  leat_builder_t* b = &f->s.b;
+  leat_output_t image = leat_build_binary(b, "Reshape", f->x, leat_build_int32_vector(b, kImage, 4));
+  leat_output_t boxes = leat_build_binary(b, "Reshape", scene_floats(&f->s, 4, kBox),
+                                          leat_build_int32_vector(b, kBoxes, 3));
+  leat_output_t drawn = leat_build_binary(b, "DrawBoundingBoxes", image, boxes);
+  int32_t range = leat_build_node(b, "RaggedRange", LEAT_INPUTS(f->x, f->y, scene_float(&f->s, 1)),
+                                  LEAT_NO_ATTRS);
+  // The op that computes this gradient knows float and double alone.
+  leat_output_t resized = leat_build_binary(
+      b, "ResizeBicubic",
+      leat_build(b, "Cast", LEAT_INPUTS(image), LEAT_ATTRS(LEAT_TYPE("DstT", LEAT_DTYPE_HALF))),
+      leat_build_int32_vector(b, kImage, 2));
+  const leat_output_t ys[] = {drawn, leat_node_output(range, 1), resized};
+  for (int i = 0; i < 3; ++i) {
+    leat_gradient_value_t g;
+    LEAT_EXPECT_OK(differentiate(f, (request_t){LEAT_INPUTS(ys[i]), LEAT_INPUTS(f->x), {0}, 0},
+                                 &g));
+    assert_false(leat_output_exists(g.dense));
+  }
+}
+
+// Differences say nothing where channels of a colour are equal: TensorFlow takes the first of them
+// for the largest and the last for the smallest, and grey has no hue to turn.
+static void equal_channels_of_a_colour(void** state) {
+  static const float kColours[][3] = {{0.5f, 0.5f, 0.5f}, {0, 0, 0}, {-0.5f, -0.25f, -0.25f}};
+  static const double kWanted[][3] = {{3, 0, -2}, {1, 0, 0}, {0, 1, 0}};
+  fixture_t* f = *state;
+  for (int i = 0; i < 3; ++i) {
+    leat_gradient_value_t g;
+    leat_output_t colour = scene_floats(&f->s, 3, kColours[i]);
+    leat_output_t hsv = leat_build_unary(&f->s.b, "RGBToHSV", colour);
+    LEAT_EXPECT_OK(
+        differentiate(f, (request_t){LEAT_INPUTS(hsv), LEAT_INPUTS(colour), {0}, 0}, &g));
+    expect_numbers(f, g.dense, 3, kWanted[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -333,6 +376,8 @@ int main(void) {
       TEST(integers_hold_it_up),
       TEST(unused_outputs_count_as_zero),
       TEST(no_gradient_is_an_error),
+      TEST(some_ops_pass_nothing_on),
+      TEST(equal_channels_of_a_colour),
       TEST(bad_requests),
       TEST(gradients_of_gradients),
       TEST(long_chains),

@@ -39,7 +39,10 @@ static leat_status_t add_gradient(leat_gradient_t* g, const char* op) {
   return leat_ok_status();
 }
 
+// Images of other types than the gradient op has get no gradient, as in TensorFlow.
 static leat_status_t bicubic_gradient(leat_gradient_t* g) {
+  const int dtype = leat_build_type_of(&g->builder, leat_gradient_input(g, 0));
+  if (dtype != LEAT_DTYPE_FLOAT && dtype != LEAT_DTYPE_DOUBLE) return leat_ok_status();
   return add_gradient(g, "ResizeBicubicGrad");
 }
 
@@ -248,6 +251,7 @@ const leat_op_row_t leat_image_ops[] = {
      .outputs = "output: T",
      .attrs = "T: {float, half} = DT_FLOAT",
      .shape = draw_shape,
+     .gradient = leat_gradient_none,
      .contract = LEAT_RULES(RULES),
      .doc = "Images with the outlines of boxes, in ten colours."},
     {.name = "DrawBoundingBoxesV2",

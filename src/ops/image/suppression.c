@@ -10,6 +10,7 @@
 // of a batch, and gives the best boxes of all classes, padded with zeros. How many boxes are
 // selected depends on the values, so the output's size is known only where it is padded. The
 // kernels are in suppression_cpu.c and combined_suppression_cpu.c; there is no gradient.
+#include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
@@ -93,12 +94,14 @@ const leat_op_row_t leat_suppression_ops[] = {
      .outputs = "selected_indices: int32",
      .attrs = "iou_threshold: float = 0.5",
      .shape = boxes_shape,
+     .gradient = leat_gradient_none,
      .doc = "Boxes by falling score, without those that overlap one before too much."},
     {.name = "NonMaxSuppressionV2",
      .inputs = BOXES "iou_threshold: T_threshold",
      .outputs = "selected_indices: int32",
      .attrs = THRESHOLD_TYPES,
      .shape = boxes_shape,
+     .gradient = leat_gradient_none,
      .doc = "As NonMaxSuppression, with the limit as an input."},
     {.name = "NonMaxSuppressionV3",
      .inputs = BOXES "iou_threshold: T_threshold; score_threshold: T_threshold",
@@ -123,6 +126,7 @@ const leat_op_row_t leat_suppression_ops[] = {
                "score_threshold: float",
      .outputs = "selected_indices: int32",
      .shape = overlaps_shape,
+     .gradient = leat_gradient_none,
      .doc = "As NonMaxSuppressionV3, of any things whose overlaps are given."},
     {.name = "CombinedNonMaxSuppression",
      .inputs = "boxes: float; scores: float; max_output_size_per_class: int32; "

@@ -1,4 +1,5 @@
 // Definition of RaggedRange: ranges of different lengths, one for each row.
+#include "graph/gradient.h"
 #include "graph/inference/inference.h"
 #include "ops/op_rows.h"
 
@@ -28,6 +29,7 @@ const leat_op_row_t leat_ragged_range_ops[] = {
      .attrs = "T: {bfloat16, float, double, int32, int64} = int32; "
               "Tsplits: {int32, int64} = int64",
      .shape = range_shape,
+     .gradient = leat_gradient_none,
      .doc = "Ranges from starts to limits, one a row."},
     LEAT_OP_ROWS_END,
 };
