@@ -316,6 +316,7 @@ static leat_status_t join_gradients(leat_kernel_context_t* c, leat_tensor_t* out
 
 static leat_status_t variant_gradient__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* wanted = leat_kernel_input(c, 2);
+  if (leat_kernel_input(c, 1)->shape.rank > 0) LEAT_RETURN_IF_ERROR(leat_splits_check_order(c, 1));
   int64_t dims[LEAT_SHAPE_MAX_RANK], rank = wanted->shape.element_count;
   leat_tensor_t* output;
   if (wanted->shape.rank != 1 || rank > LEAT_SHAPE_MAX_RANK) {

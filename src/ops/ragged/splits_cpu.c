@@ -3,8 +3,16 @@
 
 #include "base/checked.h"
 
-static leat_status_t check_one(const leat_kernel_context_t* c, const leat_tensor_t* splits,
-                               int64_t value_count, bool is_exact) {
+static leat_status_t check_vector(const leat_kernel_context_t* c, int index) {
+  const leat_shape_t* shape = &leat_kernel_input(c, index)->shape;
+  if (shape->rank == 1 && shape->element_count > 0) return leat_ok_status();
+  return leat_kernel_invalid(c, "ragged splits have shape %s, must be a vector that is not empty",
+                             LEAT_SHAPE_TEXT(shape));
+}
+
+// Checks that the splits are sorted and begin with 0, or, unless |is_exact|, with more.
+static leat_status_t check_order(const leat_kernel_context_t* c, const leat_tensor_t* splits,
+                                 bool is_exact, int64_t* out_last) {
   int64_t rows = leat_splits_rows(splits);
   int64_t former = leat_tensor_index_at(splits, 0);
   if (former < 0 || (is_exact && former != 0)) {
@@ -19,27 +27,36 @@ static leat_status_t check_one(const leat_kernel_context_t* c, const leat_tensor
     }
     former = split;
   }
-  if (former > value_count) {
+  *out_last = former;
+  return leat_ok_status();
+}
+
+static leat_status_t check_one(const leat_kernel_context_t* c, const leat_tensor_t* splits,
+                               int64_t value_count, bool is_exact) {
+  int64_t last;
+  LEAT_RETURN_IF_ERROR(check_order(c, splits, is_exact, &last));
+  if (last > value_count) {
     return leat_kernel_invalid(c, "Ragged splits must not point past values: the last is %lld, "
                                "there are %lld values",
-                               (long long)former, (long long)value_count);
+                               (long long)last, (long long)value_count);
   }
-  if (!is_exact || former == value_count) return leat_ok_status();
+  if (!is_exact || last == value_count) return leat_ok_status();
   return leat_kernel_invalid(c, "Final value of ragged splits must match the length of the "
                              "corresponding ragged values: %lld is not %lld",
-                             (long long)former, (long long)value_count);
+                             (long long)last, (long long)value_count);
+}
+
+leat_status_t leat_splits_check_order(const leat_kernel_context_t* c, int index) {
+  int64_t last;
+  LEAT_RETURN_IF_ERROR(check_vector(c, index));
+  return check_order(c, leat_kernel_input(c, index), true, &last);
 }
 
 leat_status_t leat_splits_check(const leat_kernel_context_t* c, int first, int count,
                                 bool is_exact) {
   const leat_shape_t* values = &leat_kernel_input(c, first + count)->shape;
   if (values->rank == 0) return leat_kernel_invalid(c, "the flat values must not be a scalar");
-  for (int i = first; i < first + count; ++i) {
-    const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
-    if (shape->rank == 1 && shape->element_count > 0) continue;
-    return leat_kernel_invalid(c, "ragged splits have shape %s, must be a vector that is not empty",
-                               LEAT_SHAPE_TEXT(shape));
-  }
+  for (int i = first; i < first + count; ++i) LEAT_RETURN_IF_ERROR(check_vector(c, i));
   for (int i = first; i < first + count; ++i) {
     int64_t value_count = i + 1 < first + count ? leat_splits_rows(leat_kernel_input(c, i + 1))
                                                 : leat_shape_dim(values, 0);

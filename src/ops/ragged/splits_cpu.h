@@ -19,6 +19,8 @@ static inline int64_t leat_splits_rows(const leat_tensor_t* splits) {
 // |is_exact|, the first is 0 and the last exactly that number.
 LEAT_MUST_USE leat_status_t leat_splits_check(const leat_kernel_context_t* c, int first, int count,
                                               bool is_exact);
+// Checks the splits in input |index| alone: a vector that begins with 0 and is sorted.
+LEAT_MUST_USE leat_status_t leat_splits_check_order(const leat_kernel_context_t* c, int index);
 // Sets element |index| of splits of type int32 or int64. INVALID_ARGUMENT when |value| does not
 // fit.
 LEAT_MUST_USE leat_status_t leat_splits_set(const leat_kernel_context_t* c, leat_tensor_t* splits,
