@@ -204,10 +204,18 @@ static leat_status_t set_shard(leat_kernel_context_t* c, int64_t count, int64_t 
   return leat_dataset_set_output(c, dataset);
 }
 
+// Stands for the number of shards until the policy HINT of AutoShardDataset sets it.
+#define SHARD_HINT (-1)
+
 static leat_status_t shard__cpu(leat_kernel_context_t* c) {
   int64_t count, index;
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, "num_shards", &count));
   LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 2, "index", &index));
+  if (count == SHARD_HINT) {
+    return leat_kernel_error(c, LEAT_FAILED_PRECONDITION,
+                             "num_shards is -1, SHARD_HINT, must be a number of shards: no "
+                             "AutoShardDataset whose policy is HINT has set it");
+  }
   if (count <= 0 || index < 0 || index >= count) {
     return leat_kernel_invalid(c, "shard is %lld of %lld, must be one of those there are",
                                (long long)index, (long long)count);
@@ -222,6 +230,38 @@ static leat_status_t pass__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(leat_dataset_of(leat_kernel_input(c, 0), &input));
   leat_kernel_pass_input(c, 0, 0);
   return leat_ok_status();
+}
+
+// The number of threads at input 1, of which 0 means as many as there are, bounds nothing here.
+static leat_status_t pass_with_threads(leat_kernel_context_t* c, const char* name) {
+  int64_t count;
+  LEAT_RETURN_IF_ERROR(leat_dataset_int_input(c, 1, name, &count));
+  if (count < 0) {
+    return leat_kernel_invalid(c, "`%s` is %lld, must be >= 0", name, (long long)count);
+  }
+  return pass__cpu(c);
+}
+
+static leat_status_t private_threads__cpu(leat_kernel_context_t* c) {
+  return pass_with_threads(c, "num_threads");
+}
+
+static leat_status_t most_threads__cpu(leat_kernel_context_t* c) {
+  return pass_with_threads(c, "max_intra_op_parallelism");
+}
+
+static leat_status_t check_not_negative(const leat_kernel_creation_t* c, const char* name) {
+  int64_t value;
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, name, &value));
+  if (value >= 0) return leat_ok_status();
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "%s is %lld, must be >= 0", name,
+                          (long long)value);
+}
+
+// The budgets of the tuning; 0 means what the machine has.
+static leat_status_t model_create(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(check_not_negative(c, "cpu_budget"));
+  return check_not_negative(c, "ram_budget");
 }
 
 // A wrapped dataset cannot be read before it is unwrapped.
@@ -251,6 +291,12 @@ enum { POLICY_OFF = -1, POLICY_AUTO, POLICY_FILE, POLICY_DATA, POLICY_HINT };
 
 static leat_status_t policy_create(leat_kernel_creation_t* c, void* state) {
   return leat_kernel_attr_int(c, "auto_shard_policy", state);
+}
+
+// AutoShardDataset has an attribute that ExperimentalAutoShardDataset did not have yet.
+static leat_status_t auto_shard_create(leat_kernel_creation_t* c, void* state) {
+  LEAT_RETURN_IF_ERROR(check_not_negative(c, "num_replicas"));
+  return policy_create(c, state);
 }
 
 static leat_status_t auto_shard__cpu(leat_kernel_context_t* c) {
@@ -497,14 +543,14 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
      .create = shard_create,
      .state_bytes = sizeof(bool),
      .compute = shard__cpu},
-    LEAT_CPU_KERNEL("AutoShardDataset", NULL, int64_t, policy_create, auto_shard__cpu),
+    LEAT_CPU_KERNEL("AutoShardDataset", NULL, int64_t, auto_shard_create, auto_shard__cpu),
     LEAT_CPU_KERNEL("ExperimentalAutoShardDataset", NULL, int64_t, policy_create, auto_shard__cpu),
     KERNEL("ConcatenateDataset", concatenate),
     KERNEL("ZipDataset", zip),
-    KERNEL("MaxIntraOpParallelismDataset", pass),
-    KERNEL("ExperimentalMaxIntraOpParallelismDataset", pass),
-    KERNEL("PrivateThreadPoolDataset", pass),
-    KERNEL("ExperimentalPrivateThreadPoolDataset", pass),
+    KERNEL("MaxIntraOpParallelismDataset", most_threads),
+    KERNEL("ExperimentalMaxIntraOpParallelismDataset", most_threads),
+    KERNEL("PrivateThreadPoolDataset", private_threads),
+    KERNEL("ExperimentalPrivateThreadPoolDataset", private_threads),
     KERNEL("WrapDatasetVariant", wrap),
     KERNEL("UnwrapDatasetVariant", unwrap),
     THREADS("ThreadPoolHandle"),
@@ -513,7 +559,7 @@ const leat_kernel_row_t leat_sequence_dataset_kernels_cpu[] = {
     KERNEL("ExperimentalThreadPoolDataset", in_threads),
     KERNEL("NonSerializableDataset", pass),
     KERNEL("ExperimentalNonSerializableDataset", pass),
-    KERNEL("ModelDataset", pass),
+    {.op = "ModelDataset", .device_type = "CPU", .create = model_create, .compute = pass__cpu},
     KERNEL("FinalizeDataset", pass),
     KERNEL("RewriteDataset", pass),
     KERNEL("OptimizeDataset", pass),

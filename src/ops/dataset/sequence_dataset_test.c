@@ -179,6 +179,37 @@ static void metadata_is_a_message(void** state) {
   pipeline_close(&p);
 }
 
+// Ops that give their input as it is check what bounds threads, budgets and replicas all the same.
+static void what_bounds_nothing_is_checked(void** state) {
+  static const char* const kThreads[] = {"PrivateThreadPoolDataset",
+                                         "ExperimentalPrivateThreadPoolDataset",
+                                         "MaxIntraOpParallelismDataset",
+                                         "ExperimentalMaxIntraOpParallelismDataset"};
+  pipeline_t p;
+  pipeline_open(&p);
+  leat_output_t two = pipeline_range(&p, 0, 2), negative = pipeline_number(&p, -1);
+  leat_output_t zero = pipeline_number(&p, 0), one = pipeline_number(&p, 1);
+  for (size_t i = 0; i < sizeof kThreads / sizeof *kThreads; ++i) {
+    PIPELINE_EXPECT(&p, pipeline_dataset(&p, kThreads[i], LEAT_INPUTS(two, zero)), 0, 1);
+    pipeline_expect_failure(&p, pipeline_dataset(&p, kThreads[i], LEAT_INPUTS(two, negative)),
+                            LEAT_INVALID_ARGUMENT);
+  }
+  PIPELINE_EXPECT(&p, pipeline_dataset(&p, "ModelDataset", LEAT_INPUTS(two)), 0, 1);
+  leat_output_t model = pipeline_dataset_with(&p, "ModelDataset", LEAT_INPUTS(two),
+                                              LEAT_ATTRS(LEAT_INT("cpu_budget", -1)));
+  pipeline_expect_failure(&p, model, LEAT_INVALID_ARGUMENT);
+  model = pipeline_dataset_with(&p, "ModelDataset", LEAT_INPUTS(two),
+                                LEAT_ATTRS(LEAT_INT("ram_budget", -1)));
+  pipeline_expect_failure(&p, model, LEAT_INVALID_ARGUMENT);
+  leat_output_t shared = pipeline_dataset_with(&p, "AutoShardDataset", LEAT_INPUTS(two, one, zero),
+                                               LEAT_ATTRS(LEAT_INT("num_replicas", -1)));
+  pipeline_expect_failure(&p, shared, LEAT_INVALID_ARGUMENT);
+  // SHARD_HINT, which no AutoShardDataset has replaced.
+  leat_output_t shard = pipeline_dataset(&p, "ShardDataset", LEAT_INPUTS(two, negative, zero));
+  pipeline_expect_failure(&p, shard, LEAT_FAILED_PRECONDITION);
+  pipeline_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_and_repetitions),
@@ -188,6 +219,7 @@ int main(void) {
       cmocka_unit_test(a_cache_is_read_from_the_second_pass_on),
       cmocka_unit_test(only_the_first_of_like_elements_is_given),
       cmocka_unit_test(metadata_is_a_message),
+      cmocka_unit_test(what_bounds_nothing_is_checked),
       cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
       cmocka_unit_test(datasets_may_be_read_in_many_ways),
   };
