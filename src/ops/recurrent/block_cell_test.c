@@ -44,7 +44,8 @@ static void lstm(const leat_reference_t* r, int first, const int order[4], doubl
     }
     const double i = sigmoid(z[0] + peeps * in[4][k] * cs_prev), ci = tanh(z[1]);
     const double f = sigmoid(z[2] + forget_bias + peeps * in[5][k] * cs_prev);
-    const double cs = fmin(fmax(i * ci + f * cs_prev, -clip), clip);
+    const double sum = i * ci + f * cs_prev;
+    const double cs = isnan(sum) ? sum : fmin(fmax(sum, -clip), clip);
     const double o = sigmoid(z[3] + peeps * in[6][k] * cs), co = tanh(cs);
     const double values[] = {i, cs, f, o, ci, co, o * co};
     for (int n = 0; n < 7; ++n) r->out[n][at] = values[n];
@@ -96,6 +97,12 @@ static const leat_op_case_t kCases[] = {
      .attrs = {PEEPHOLES, LEAT_CASE_REAL("forget_bias", 0.5), LEAT_CASE_REAL("cell_clip", 0.4f)},
      .inputs = {F(2, 3), CELL(2, 3, 19)},
      HALF,
+     .reference = peephole_reference},
+    {.op = "LSTMBlockCell",
+     .name = "a limit does not hide NaN",
+     .attrs = {PEEPHOLES, LEAT_CASE_REAL("forget_bias", 0.5), LEAT_CASE_REAL("cell_clip", 0.4f)},
+     .inputs = {F(1, 3), LEAT_ITEMS(FLOAT, LEAT_DIMS(1, 2), NAN, 1), F(1, 2), F(5, 8), F(2), F(2),
+                F(2), F(8)},
      .reference = peephole_reference},
     {.op = "LSTMBlockCell",
      .name = "no inputs",

@@ -166,7 +166,8 @@ static void activate_rows(void* data, int64_t begin, int64_t end) {
     for (int64_t k = 0; k < cells; ++k) {
       float sum = i[k] * ci[k] + f[k] * before[k];
       if (lstm->cell_clip > 0) {
-        sum = sum < -lstm->cell_clip ? -lstm->cell_clip : LEAT_MIN(sum, lstm->cell_clip);
+        const float most = sum > lstm->cell_clip ? lstm->cell_clip : sum;  // NaN stays NaN
+        sum = most < -lstm->cell_clip ? -lstm->cell_clip : most;
       }
       cs[k] = sum;
       o[k] = gates[lstm->output * cells + k] + (lstm->use_peephole ? wco[k] * sum : 0);
