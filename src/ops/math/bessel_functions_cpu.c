@@ -26,6 +26,7 @@
 
 #define PI 3.14159265358979323846
 #define EULER 0.57721566490153286061
+#define LN2 0.69314718055994530942
 #define EPSILON 1.1102230246251565e-16
 #define MAX_STEPS 1000
 
@@ -58,14 +59,14 @@ static double i_asymptotic(double x, double mu) {
 double leat_bessel_i0e(double x) {
   x = fabs(x);
   if (x <= 25) return i_series(x, 0) * exp(-x);
-  return isinf(x) ? 0 : i_asymptotic(x, 0) / sqrt(2 * PI * x);
+  return isinf(x) ? 0 : i_asymptotic(x, 0) / (sqrt(2 * PI) * sqrt(x));
 }
 double leat_bessel_i1e(double x) {
   double size = fabs(x), value;
   if (size <= 25) {
     value = 0.5 * size * i_series(size, 1) * exp(-size);
   } else {
-    value = isinf(size) ? 0 : i_asymptotic(size, 4) / sqrt(2 * PI * size);
+    value = isinf(size) ? 0 : i_asymptotic(size, 4) / (sqrt(2 * PI) * sqrt(size));
   }
   return x < 0 ? -value : value;
 }
@@ -84,7 +85,7 @@ static double k0_series(double x) {
     sum += term * harmonic;
     if (term * harmonic <= EPSILON * fabs(sum)) break;
   }
-  return sum - (log(0.5 * x) + EULER) * i_series(x, 0);
+  return sum - (log(x) - LN2 + EULER) * i_series(x, 0);
 }
 
 // K1 by its power series, whose coefficients are sums of two digamma values at integers.
@@ -96,12 +97,16 @@ static double k1_series(double x) {
     sum += term * psi;
     if (fabs(term * psi) <= EPSILON * fabs(sum)) break;
   }
-  return 1 / x + log(0.5 * x) * 0.5 * x * i_series(x, 1) - 0.25 * x * sum;
+  return 1 / x + (log(x) - LN2) * 0.5 * x * i_series(x, 1) - 0.25 * x * sum;
 }
 
 // e^x K0(x) and e^x K1(x) for x >= 2: Temme's continued fraction, summed by Steed's method, which
 // needs no second pass for the normalizing sum |s|.
 static void k_fraction(double x, double* out_k0e, double* out_k1e) {
+  if (x > 1e17) {  // all later terms of 1 + 1 / (8 x) + ... are lost, and 2 x may overflow
+    *out_k0e = *out_k1e = sqrt(0.5 * PI) / sqrt(x);
+    return;
+  }
   double b = 2 * (1 + x), d = 1 / b, h = d, step = d;
   double q1 = 0, q2 = 1, c = 0.25, q = c, a = -c, s = 1 + q * step;
   for (int i = 2; i < MAX_STEPS; ++i) {

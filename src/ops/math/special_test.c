@@ -88,6 +88,25 @@ static const leat_op_case_t kCases[] = {
      .name = "outside",
      .inputs = {V(0, -1, INFINITY)},
      .expected = {V(INFINITY, INFINITY, 0)}},
+#define LARGEST(op_name, value)                                                     \
+  {.op = op_name,                                                                  \
+   .name = op_name " of nearly the largest number",                                \
+   .inputs = {LEAT_SCALAR_ITEM(DOUBLE, 1.7e308)},                                  \
+   .expected = {LEAT_SCALAR_ITEM(DOUBLE, value)}}
+    // Twice the argument is no number any more, and the scaled functions are about 1e-154: I0 is
+    // infinite only if I0e is not 0.
+    LARGEST("BesselI0", INFINITY),
+    LARGEST("BesselI1", INFINITY),
+    LARGEST("BesselK0", 0),
+    LARGEST("BesselK1", 0),
+    LARGEST("BesselK0e", 9.612480633484341e-155),
+    LARGEST("BesselK1e", 9.612480633484341e-155),
+    // Half of the argument is a subnormal number, which threads of kernels take for 0; 1 / x.
+    {.op = "BesselK1",
+     .name = "BesselK1 of nearly the least number",
+     .inputs = {LEAT_SCALAR_ITEM(DOUBLE, 2.3e-308)},
+     .expected = {LEAT_SCALAR_ITEM(DOUBLE, 4.3478260869565215e307)},
+     .tolerance = 1e-12},
     {.op = "Betainc",
      .name = "shapes that differ",
      .inputs = {V(0.5, 2, 5), LEAT_ITEMS(DOUBLE, LEAT_DIMS(2), 1, 2), V(0.25, 0.5, 0.9)},
