@@ -97,10 +97,12 @@ static leat_status_t divide(leat_kernel_context_t* c, size_t line_size, slices_t
   bool is_whole = options->axis < 0;
   s->count = is_whole ? 1 : leat_shape_dim(shape, (int)options->axis);
   s->inner = leat_shape_product(shape, is_whole ? 0 : (int)options->axis + 1, shape->rank);
-  if (min->shape.element_count != s->count || max->shape.element_count != s->count) {
+  const bool are_vectors = min->shape.rank == 1 && max->shape.rank == 1;
+  if (min->shape.element_count != s->count || max->shape.element_count != s->count ||
+      !(is_whole || are_vectors)) {
     return leat_kernel_invalid(c,
                                "min_range and max_range have shapes %s and %s, must have %lld "
-                               "elements",
+                               "elements, and be vectors where an axis is given",
                                LEAT_SHAPE_TEXT(&min->shape), LEAT_SHAPE_TEXT(&max->shape),
                                (long long)s->count);
   }
