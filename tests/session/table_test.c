@@ -128,9 +128,13 @@ static leat_output_t map_insert(scene_t* s, leat_output_t map, float key, float 
                       LEAT_NO_ATTRS);
 }
 
-static leat_output_t map_lookup(scene_t* s, leat_output_t map, float key) {
+static leat_output_t map_lookup_of(scene_t* s, leat_output_t map, float key, int dtype) {
   return scene_output(s, "TensorMapLookup", "", "", LEAT_INPUTS(map, scene_float(s, key)),
-                      LEAT_ATTRS(LEAT_TYPE("value_dtype", LEAT_DTYPE_FLOAT)));
+                      LEAT_ATTRS(LEAT_TYPE("value_dtype", dtype)));
+}
+
+static leat_output_t map_lookup(scene_t* s, leat_output_t map, float key) {
+  return map_lookup_of(s, map, key, LEAT_DTYPE_FLOAT);
 }
 
 // Who changes a map that others read gets one of its own.
@@ -152,6 +156,8 @@ static void a_map_is_a_value(void** state) {
   leat_tensor_t none;
   scene_expect(scene_fetch(&s, map_lookup(&s, erased, 1), &none), LEAT_INVALID_ARGUMENT,
                "none of the map's");
+  scene_expect(scene_fetch(&s, map_lookup_of(&s, two, 1, LEAT_DTYPE_INT32), &none), LEAT_INTERNAL,
+               "of type float, must be int32");
   leat_output_t both =
       scene_output(&s, "AddN", "", "", LEAT_INPUTS(two, erased, empty), LEAT_NO_ATTRS);
   assert_true(scene_get(&s, map_lookup(&s, both, 2)) == 40);

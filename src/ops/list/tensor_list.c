@@ -33,13 +33,19 @@ leat_status_t leat_list_shape_of_input(leat_inference_t* c, int index,
                           input.rank);
 }
 
-leat_status_t leat_list_elements(leat_inference_t* c, int dtype, leat_partial_shape_t* out_shape) {
+// As leat_list_elements() for the list at input |index|.
+static leat_status_t elements_of(leat_inference_t* c, int index, int dtype,
+                                 leat_partial_shape_t* out_shape) {
   int own;
-  if (!leat_inference_input_handle(c, 0, &own, out_shape)) return leat_ok_status();
+  if (!leat_inference_input_handle(c, index, &own, out_shape)) return leat_ok_status();
   if (!dtype || own == dtype) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
                           "Expected list with element dtype %s but got list with element dtype %s",
                           leat_dtype_name(dtype), leat_dtype_name(own));
+}
+
+leat_status_t leat_list_elements(leat_inference_t* c, int dtype, leat_partial_shape_t* out_shape) {
+  return elements_of(c, 0, dtype, out_shape);
 }
 
 leat_status_t leat_list_merged_elements(leat_inference_t* c, int index,
@@ -132,8 +138,14 @@ static leat_status_t element_shape_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+// The lists must be of |element_dtype| and have elements of one shape, as far as that is known.
 static leat_status_t concat_lists_shape(leat_inference_t* c) {
-  leat_partial_shape_t lists;
+  leat_partial_shape_t lists, elements[2], both;
+  for (int i = 0; i < 2; ++i) {
+    LEAT_RETURN_IF_ERROR(
+        elements_of(c, i, leat_node_attr_type(c->node, "element_dtype"), &elements[i]));
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, elements[0], elements[1], &both));
   LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
                                             leat_inference_input(c, 1), &lists));
   leat_inference_set_output(c, 0, lists);

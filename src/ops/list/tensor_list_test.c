@@ -94,10 +94,33 @@ static void rows_of_another_shape(void** state) {
   scene_close(&s);
 }
 
+static void expect_refused(scene_t* s, leat_output_t a, leat_output_t b, int dtype,
+                           const char* words) {
+  leat_build(&s->b, "TensorListConcatLists", LEAT_INPUTS(a, b),
+             LEAT_ATTRS(LEAT_TYPE("element_dtype", dtype)));
+  scene_expect(s->b.status, LEAT_INVALID_ARGUMENT, words);
+  s->b.status = leat_ok_status();
+}
+
+// Lists are joined only where their elements may be of one type and one shape, which is checked
+// while the graph is built.
+static void lists_that_do_not_go_together(void** state) {
+  scene_t s;
+  scene_open(&s);
+  leat_output_t scalars = make_empty(&s, -1);
+  leat_output_t matrices = scene_output(&s, "EmptyTensorList", "", "",
+                                        LEAT_INPUTS(sizes_of(&s, kTwoByTwo, 2), make_int(&s, -1)),
+                                        (leat_attrs_t){&kType, 1});
+  expect_refused(&s, scalars, matrices, LEAT_DTYPE_FLOAT, "[] and [2,2]");
+  expect_refused(&s, scalars, scalars, LEAT_DTYPE_INT32, "element dtype int32");
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_limit_holds_for_one_element_at_a_time),
       cmocka_unit_test(rows_of_another_shape),
+      cmocka_unit_test(lists_that_do_not_go_together),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

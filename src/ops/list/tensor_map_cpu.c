@@ -299,9 +299,9 @@ static leat_status_t lookup__cpu(leat_kernel_context_t* c) {
   LEAT_RETURN_IF_ERROR(input_row(c, &map, &row));
   if (row < 0) return no_such_key(c);
   if (map->values[row].dtype != c->kernel->output_types[0]) {
-    return leat_kernel_invalid(c, "the key's value is of type %s, must be %s",
-                               leat_dtype_name(map->values[row].dtype),
-                               leat_dtype_name(c->kernel->output_types[0]));
+    return leat_kernel_error(c, LEAT_INTERNAL, "the key's value is of type %s, must be %s",
+                             leat_dtype_name(map->values[row].dtype),
+                             leat_dtype_name(c->kernel->output_types[0]));
   }
   leat_kernel_set_output(c, 0, leat_tensor_share(&map->values[row]));
   return leat_ok_status();
