@@ -10,19 +10,24 @@
 #include "ops/index/gather.h"
 #include "ops/op_rows.h"
 
-// Returns the variable's shape, unknown where nothing is known of the handle.
-static leat_partial_shape_t params_shape(leat_inference_t* c) {
-  int dtype;
-  leat_partial_shape_t shape;
-  if (leat_inference_input_handle(c, 0, &dtype, &shape)) return shape;
-  return leat_partial_shape_unknown();
+// The variable's shape, unknown where nothing is known of the handle. INVALID_ARGUMENT when the
+// variable is known to be of another type than the result.
+static leat_status_t params_shape(leat_inference_t* c, leat_partial_shape_t* out_shape) {
+  int own, dtype = leat_node_attr_type(c->node, "dtype");
+  *out_shape = leat_partial_shape_unknown();
+  if (!leat_inference_input_handle(c, 0, &own, out_shape) || own == dtype) {
+    return leat_ok_status();
+  }
+  return leat_make_status(LEAT_INVALID_ARGUMENT, "dtype is %s, must be the variable's, %s",
+                          leat_dtype_name(dtype), leat_dtype_name(own));
 }
 
 // The shape is params[:batch_dims] + indices[batch_dims:] + params[batch_dims + 1:].
 static leat_status_t gather_shape(leat_inference_t* c) {
   int64_t batch_dims = leat_node_attr_int(c->node, "batch_dims", 0);
-  leat_partial_shape_t params = params_shape(c), indices = leat_inference_input(c, 1);
-  leat_partial_shape_t batch, taken, inner, shape;
+  leat_partial_shape_t indices = leat_inference_input(c, 1);
+  leat_partial_shape_t params, batch, taken, inner, shape;
+  LEAT_RETURN_IF_ERROR(params_shape(c, &params));
   if (batch_dims < 0 || batch_dims > LEAT_SHAPE_MAX_RANK) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
                             "Shape inference failed: batch_dims is %lld, must be in [0, %d]",
@@ -41,7 +46,9 @@ static leat_status_t gather_shape(leat_inference_t* c) {
 }
 
 static leat_status_t gather_nd_shape(leat_inference_t* c) {
-  return leat_shape_gather_nd(c, params_shape(c));
+  leat_partial_shape_t params;
+  LEAT_RETURN_IF_ERROR(params_shape(c, &params));
+  return leat_shape_gather_nd(c, params);
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------

@@ -76,12 +76,38 @@ static void two_dimensions_of_batches(void** state) {
                             {0, 1, 0, 2, 0, 0, 0, 0, 3, 0, 4, 0}});
 }
 
+// A variable that is known to be of another type is refused while the graph is built.
+static void the_type_is_the_variables(void** state) {
+  static const char* const kOps[] = {"ResourceGather", "ResourceGatherNd"};
+  static const int32_t kFirst[] = {0};
+  static const int64_t kTwo[] = {2};
+  scene_t s;
+  scene_open(&s);
+  leat_output_t variable = scene_output(
+      &s, "VarHandleOp", "v", "", LEAT_NO_INPUTS,
+      LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_FLOAT),
+                 LEAT_SHAPE("shape", ((leat_partial_shape_t){1, kTwo}))));
+  for (int i = 0; i < 2; ++i) {
+    leat_build(&s.b, kOps[i], LEAT_INPUTS(variable, leat_build_int32_vector(&s.b, kFirst, 1)),
+               LEAT_ATTRS(LEAT_TYPE("dtype", LEAT_DTYPE_DOUBLE)));
+    scene_expect(s.b.status, LEAT_INVALID_ARGUMENT, "dtype is double, must be the variable's");
+    s.b.status = leat_ok_status();
+  }
+  // The rank of a variable that is known is known.
+  leat_output_t sizes = scene_output(&s, "VariableShape", "", "", LEAT_INPUTS(variable),
+                                     LEAT_NO_ATTRS);
+  leat_partial_shape_t known = leat_graph_output_shape(s.graph, sizes);
+  assert_true(known.rank == 1 && known.dims[0] == 1);
+  scene_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_index_names_a_row_of_the_variable),
       cmocka_unit_test(an_index_names_a_row_of_its_batch),
       cmocka_unit_test(a_batch_of_single_rows),
       cmocka_unit_test(two_dimensions_of_batches),
+      cmocka_unit_test(the_type_is_the_variables),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,8 +55,13 @@ static leat_status_t update_shape(leat_inference_t* c) {
 }
 
 static leat_status_t variable_shape_shape(leat_inference_t* c) {
-  leat_partial_shape_t output;
-  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &output));
+  int dtype;
+  leat_partial_shape_t variable, output;
+  int64_t rank = LEAT_DIM_UNKNOWN;
+  if (leat_inference_input_handle(c, 0, &dtype, &variable) && variable.rank >= 0) {
+    rank = variable.rank;
+  }
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &rank, &output));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
