@@ -167,9 +167,14 @@ static leat_status_t create_empty(leat_kernel_creation_t* creation, void* memory
 
 static leat_status_t empty__cpu(leat_kernel_context_t* c) {
   const empty_state_t* state = leat_kernel_state(c);
+  const leat_tensor_t* sizes = leat_kernel_input(c, 0);
   leat_shape_t shape;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(read_shape(c, leat_kernel_input(c, 0), &shape));
+  if (sizes->shape.rank != 1) {
+    return leat_kernel_invalid(c, "shape has shape %s, must be a vector",
+                               LEAT_SHAPE_TEXT(&sizes->shape));
+  }
+  LEAT_RETURN_IF_ERROR(read_shape(c, sizes, &shape));
   leat_status_t status = leat_kernel_allocate_output(c, 0, &shape, &output);
   // Memory that nobody wrote may hold any number, but a bool must be 0 or 1.
   bool is_zeroed = state->init || c->kernel->output_types[0] == LEAT_DTYPE_BOOL;

@@ -310,9 +310,11 @@ static leat_status_t crop__cpu(leat_kernel_context_t* c) {
     return leat_ok_status();
   }
   if (wanted[0] < 0 || wanted[1] < 0 || wanted[0] > dims[0] || wanted[1] > dims[1]) {
-    return leat_kernel_invalid(c, "size is %lld by %lld, must fit the image, %lld by %lld",
-                               (long long)wanted[0], (long long)wanted[1], (long long)dims[0],
-                               (long long)dims[1]);
+    const bool is_large = wanted[0] > dims[0] || wanted[1] > dims[1];
+    return leat_kernel_error(c, is_large ? LEAT_FAILED_PRECONDITION : LEAT_INVALID_ARGUMENT,
+                             "size is %lld by %lld, must fit the image, %lld by %lld",
+                             (long long)wanted[0], (long long)wanted[1], (long long)dims[0],
+                             (long long)dims[1]);
   }
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_sized(

@@ -23,7 +23,7 @@ leat_status_t leat_selection_masks_read(const leat_kernel_creation_t* creation,
                        &out_masks->new_axis, &out_masks->shrink};
   for (size_t i = 0; i < LEAT_ARRAY_SIZE(names); ++i) {
     int64_t value;
-    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(creation, names[i], &value));
+    LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(creation, names[i], &value));
     *masks[i] = (uint32_t)value;
   }
   return leat_ok_status();

@@ -41,7 +41,7 @@ static leat_status_t create(leat_kernel_creation_t* c, void* memory) {
     LEAT_RETURN_IF_ERROR(
         leat_allocator_clone_string(allocator, text.data, text.size, &n->texts[i]));
   }
-  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int(c, "pad_width", &n->pad_width));
+  LEAT_RETURN_IF_ERROR(leat_kernel_attr_int32(c, "pad_width", &n->pad_width));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_bool(c, "preserve_short_sequences", &n->preserve_short));
   LEAT_RETURN_IF_ERROR(leat_kernel_attr_ints(c, "ngram_widths", &widths, &n->width_count));
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(allocator, (size_t)n->width_count + 1, &n->widths));

@@ -246,6 +246,10 @@ static leat_status_t encode__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *values = leat_kernel_input(c, 0), *splits = leat_kernel_input(c, 1);
   leat_string_builder_t text;
   leat_tensor_t* output;
+  if (values->shape.rank != 1) {
+    return leat_kernel_invalid(c, "input_values has shape %s, must be a vector",
+                               LEAT_SHAPE_TEXT(&values->shape));
+  }
   LEAT_RETURN_IF_ERROR(check_splits(c, splits, values->shape.element_count));
   leat_shape_t shape = leat_shape_vector(splits->shape.element_count - 1);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));

@@ -75,6 +75,12 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(1), 'h'), LEAT_ITEMS(INT64, LEAT_DIMS(2), 0, 2)},
      .attrs = {LEAT_CASE_STR("output_encoding", "UTF-8")},
      .code = LEAT_INVALID_ARGUMENT},
+    {.op = "UnicodeEncode",
+     .name = "UnicodeEncode, a matrix",
+     .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(1, 2), 'h', 'i'),
+                LEAT_ITEMS(INT64, LEAT_DIMS(2), 0, 2)},
+     .attrs = {LEAT_CASE_STR("output_encoding", "UTF-8")},
+     .code = LEAT_INVALID_ARGUMENT},
     // Common, Latin, Greek, Han, unassigned, the last character, and what is none.
     {.op = "UnicodeScript",
      .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(8), 0, 'A', 0x3b1, 0x4e00, 0x378, 0x10ffff, 0x110000,
