@@ -219,12 +219,28 @@ static void test_refused(void** state) {
   expect_error(op("DecodePng", contents("GIF89a", 6), &two, 1), "must be 0, 1, 3 or 4");
 }
 
+// Where only the first frame is asked for, the result is known to be one image.
+static void test_one_frame_is_an_image(void** state) {
+  TF_Output text = contents("", 0);
+  for (int all = 0; all < 2; ++all) {
+    const leat_attribute_t attributes[] = {leat_attribute_int("channels", 3),
+                                           leat_attribute_bool("expand_animations", all)};
+    TF_Output image = op("DecodeImage", text, attributes, 2);
+    int64_t dims[3];
+    assert_int_equal(TF_GraphGetTensorNumDims(kit.graph, image, kit.status), all ? -1 : 3);
+    if (all) continue;
+    TF_GraphGetTensorShape(kit.graph, image, dims, 3, kit.status);
+    assert_true(dims[0] == -1 && dims[1] == -1 && dims[2] == 3);
+  }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_png_keeps_all_pixels), TEST(test_jpeg_keeps_the_picture), TEST(test_bmp),
       TEST(test_gif), TEST(test_webp), TEST(test_refused),
+      TEST(test_one_frame_is_an_image),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,9 @@ static leat_status_t frames_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
-// Only the file tells whether there are frames.
+// Only the file tells whether there are frames, unless of those only the first is asked for.
 static leat_status_t any_shape(leat_inference_t* c) {
+  if (!leat_node_attr_bool(c->node, "expand_animations", true)) return image_shape(c);
   LEAT_RETURN_IF_ERROR(take_contents(c));
   leat_inference_set_output(c, 0, leat_partial_shape_unknown());
   return leat_ok_status();
