@@ -326,7 +326,8 @@ static void some_ops_pass_nothing_on(void** state) {
   static const float kBox[] = {0, 0, 1, 1};
   fixture_t* f = *state;
   leat_builder_t* b = &f->s.b;
-  leat_output_t image = leat_build_binary(b, "Reshape", f->x, leat_build_int32_vector(b, kImage, 4));
+  leat_output_t image =
+      leat_build_binary(b, "Reshape", f->x, leat_build_int32_vector(b, kImage, 4));
   leat_output_t boxes = leat_build_binary(b, "Reshape", scene_floats(&f->s, 4, kBox),
                                           leat_build_int32_vector(b, kBoxes, 3));
   leat_output_t drawn = leat_build_binary(b, "DrawBoundingBoxes", image, boxes);
