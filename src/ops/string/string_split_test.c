@@ -68,8 +68,11 @@ static const leat_op_case_t kCases[] = {
      .code = LEAT_INVALID_ARGUMENT, .message = "ngrams_splits is 3221225466"},
     {NGRAMS(1, true, ), .name = "short rows and no width", .inputs = {WORDS, SPLITS(0, 3, 4)},
      .expected = {PARTS(2, "<|a|b|c|>", "<|d|>"), SPLITS(0, 1, 2)}},
-    {NGRAMS(INT64_MAX / 2 + 1, true, ), .name = "short rows and pads beyond all numbers",
+    {NGRAMS(INT32_MAX, true, ), .name = "short rows and pads beyond all numbers",
      .inputs = {WORDS, SPLITS(0, 3, 4)}, .code = LEAT_INVALID_ARGUMENT, .message = "Pad width"},
+    {NGRAMS(INT64_MAX / 2 + 1, true, ), .name = "a pad beyond 32 bits",
+     .inputs = {WORDS, SPLITS(0, 3, 4)}, .code = LEAT_INVALID_ARGUMENT,
+     .message = "pad_width is 4611686018427387904, must fit into an int32"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)
