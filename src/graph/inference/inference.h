@@ -173,8 +173,8 @@ LEAT_MUST_USE leat_status_t leat_value_forwarded(leat_inference_t* c);
 // becomes whether the shapes follow from attributes, types and input shapes alone.
 LEAT_MUST_USE leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
                                                leat_partial_shape_t* out_shapes, bool* out_follow);
-// The same, but shapes are unknown where the function refuses the inputs. An error means that memory
-// ran out.
+// The same, but shapes are unknown where the function refuses the inputs. An error means that
+// memory ran out.
 LEAT_MUST_USE leat_status_t leat_inference_try(leat_graph_t* graph, const leat_node_t* node,
                                                leat_partial_shape_t* out_shapes, bool* out_follow);
 // Infers the shapes again of all nodes in |order| (inputs first, edges that close loops aside)

@@ -11,6 +11,7 @@
 // An iterator that is freed before its end cannot wait for finalize_func: it leaves the call to a
 // finalization_t, which is work in the background of the session (kernel/background.h) and frees
 // itself when the call has returned. After the session is closed, the function is not called.
+#include "base/checked.h"
 #include "kernel/function_runtime.h"
 #include "ops/dataset/ahead_cpu.h"
 #include "ops/kernel_rows.h"
