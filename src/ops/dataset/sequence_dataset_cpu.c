@@ -146,23 +146,57 @@ typedef struct shard_s {
 } shard_t;
 
 // |seen| counts the elements of all shards; this shard gives those whose number modulo |count| is
-// its index.
+// its index. Where no shard may be empty, the first one is kept until all others have theirs.
+typedef struct shard_iterator_s {
+  leat_iterator_t base;
+  int64_t seen;
+  leat_tensor_t* first;  // [components]; NULL: it is not kept
+  bool has_first;
+} shard_iterator_t;
+
+static leat_status_t shard_start(leat_iterator_t* self) {
+  shard_iterator_t* it = (shard_iterator_t*)self;
+  if (!((const shard_t*)self->dataset)->require_non_empty) return leat_ok_status();
+  return LEAT_ALLOCATE(leat_allocator_system(), (size_t)self->dataset->spec->count + 1,
+                       &it->first);
+}
+
+static void shard_stop(leat_iterator_t* self) {
+  shard_iterator_t* it = (shard_iterator_t*)self;
+  if (it->has_first) leat_element_release(it->first, self->dataset->spec->count);
+  leat_allocator_free(leat_allocator_system(), it->first);
+}
+
+static leat_status_t too_few(const shard_t* shard, int64_t count) {
+  return leat_make_status(LEAT_INVALID_ARGUMENT,
+                          "Could not apply FILE based sharding: the dataset has %lld elements, "
+                          "must have at least as many as there are shards: %lld",
+                          (long long)count, (long long)shard->count);
+}
+
 static leat_status_t shard_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
-  counter_t* it = (counter_t*)self;
+  shard_iterator_t* it = (shard_iterator_t*)self;
   const shard_t* shard = (const shard_t*)self->dataset;
+  const int components = self->dataset->spec->count;
   for (;;) {
     LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
-    if (*out_poll == LEAT_POLL_END && shard->require_non_empty && it->seen < shard->count) {
-      return leat_make_status(
-          LEAT_INVALID_ARGUMENT,
-          "Could not apply FILE based sharding: the dataset has %lld elements, must have at "
-          "least as many as there are shards: %lld",
-          (long long)it->seen, (long long)shard->count);
-    }
+    if (*out_poll == LEAT_POLL_END && it->has_first) return too_few(shard, it->seen);
     if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
-    if (it->seen++ % shard->count == shard->index) return leat_ok_status();
-    leat_element_release(out, self->dataset->spec->count);
+    const bool is_own = it->seen++ % shard->count == shard->index;
+    const bool waits = it->first && it->seen < shard->count;  // for the others' first ones
+    if (is_own && !waits) return leat_ok_status();
+    if (is_own) {
+      leat_element_move(out, it->first, components);
+      it->has_first = true;
+      continue;
+    }
+    leat_element_release(out, components);
+    if (it->has_first && !waits) {
+      leat_element_move(it->first, out, components);
+      it->has_first = false;
+      return leat_ok_status();
+    }
   }
 }
 
@@ -175,16 +209,18 @@ static int64_t shard_cardinality(const leat_dataset_t* self) {
 static leat_status_t shard_seek(leat_iterator_t* self, int64_t index) {
   const shard_t* shard = (const shard_t*)self->dataset;
   const uint64_t place = (uint64_t)index * (uint64_t)shard->count + (uint64_t)shard->index;
-  ((counter_t*)self)->seen = (int64_t)place;
+  ((shard_iterator_t*)self)->seen = (int64_t)place;
   return leat_iterator_seek(self->input, (int64_t)place);
 }
 
 static const leat_dataset_kind_t kShard = {.name = "Shard",
                                            .dataset_bytes = sizeof(shard_t),
-                                           .iterator_bytes = sizeof(counter_t),
+                                           .iterator_bytes = sizeof(shard_iterator_t),
                                            .opens_input = true,
+                                           .start = shard_start,
                                            .next = shard_next,
                                            .cardinality = shard_cardinality,
+                                           .stop = shard_stop,
                                            .seek = shard_seek};
 
 static leat_status_t shard_create(leat_kernel_creation_t* c, void* state) {

@@ -179,6 +179,35 @@ static void metadata_is_a_message(void** state) {
   pipeline_close(&p);
 }
 
+// Where no shard may be empty, one that has an element fails before it gives it. Those that have
+// none are empty all the same, as in TensorFlow.
+static void no_shard_is_empty(void** state) {
+  pipeline_t p;
+  pipeline_open(&p);
+  for (int count = 0; count < 6; ++count) {
+    for (int index = 0; index < 3; ++index) {
+      leat_output_t shard = pipeline_dataset_with(
+          &p, "ShardDataset",
+          LEAT_INPUTS(pipeline_range(&p, 0, count), pipeline_number(&p, 3),
+                      pipeline_number(&p, index)),
+          LEAT_ATTRS(LEAT_BOOL("require_non_empty", true)));
+      if (count < 3 && index < count) {
+        pipeline_expect_bad_elements(&p, pipeline_counted(&p, "TakeDataset", shard, 1),
+                                     LEAT_DTYPE_INT64, LEAT_INVALID_ARGUMENT);
+        continue;
+      }
+      int64_t wanted[3], size = 0;
+      for (int i = index; i < count; i += 3) wanted[size++] = i;
+      wanted[size++] = 9;
+      leat_output_t behind = pipeline_range(&p, 9, 10);
+      pipeline_expect_elements(
+          &p, pipeline_dataset(&p, "ConcatenateDataset", LEAT_INPUTS(shard, behind)), (int)size,
+          wanted);
+    }
+  }
+  pipeline_close(&p);
+}
+
 // Ops that give their input as it is check what bounds threads, budgets and replicas all the same.
 static void what_bounds_nothing_is_checked(void** state) {
   static const char* const kThreads[] = {"PrivateThreadPoolDataset",
@@ -219,6 +248,7 @@ int main(void) {
       cmocka_unit_test(a_cache_is_read_from_the_second_pass_on),
       cmocka_unit_test(only_the_first_of_like_elements_is_given),
       cmocka_unit_test(metadata_is_a_message),
+      cmocka_unit_test(no_shard_is_empty),
       cmocka_unit_test(what_bounds_nothing_is_checked),
       cmocka_unit_test(datasets_stand_on_each_other_up_to_a_limit),
       cmocka_unit_test(datasets_may_be_read_in_many_ways),
