@@ -168,7 +168,9 @@ export class PrCurves implements Page {
     for (const [run, of] of Object.entries<any>(index)) {
       for (const tag of Object.keys(of)) tags.set(tag, [...tags.get(tag) || [], run]);
     }
-    this.items = [...tags].map(([tag, runs]) => ({key: tag, tag, runs}));
+    // A card keeps its item, which learns of runs that came later.
+    const known = new Map(this.items.map(item => [item.tag, item]));
+    this.items = [...tags].map(([tag, runs]) => Object.assign(known.get(tag) || {key: tag, tag, runs}, {runs}));
     await this.redraw();
   }
 

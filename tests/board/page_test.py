@@ -207,6 +207,21 @@ class PageTest(page_case.PageCase):
     self.assertIn('\r\neval,45,0,0.5,1\r\n', self.saved(card, 1))
     self.assertIn('<title>class_a</title>', self.saved(card, 3))
 
+  def test_pr_curves_of_a_run_that_comes_later(self):
+    folder = tempfile.mkdtemp(prefix='leat-test-board-curves')
+    event_log.write_run(folder, 'first', 0.1)
+    server, url = serve(folder)
+    sentence = '[data-key="class_a"] .sentence'
+    try:
+      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'pr_curves'})))
+      self.wait_text(sentence, 'first: area 0.6')
+      event_log.write_run(folder, 'second', 0.1)
+      self.wait_text(sentence, 'second: area 0.6')
+    finally:
+      server.terminate()
+      server.wait()
+      shutil.rmtree(folder)
+
   def test_hparams(self):
     self.open('hparams')
     self.wait_text('#content', 'They differ in rate, optimizer, shuffle')
