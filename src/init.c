@@ -67,6 +67,9 @@ static const leat_transport_t* const kTransports[] = {&leat_loopback_transport};
 //   init.c: containers_mutex, containers
 //     resources of named containers, one manager for each CPU device
 //     the first session with such a device | containers_mutex | process; TF_Reset empties them
+//   ops/state/resource_variable_cpu.c: anonymous_count
+//     how many variables without a name were made, which tells their names apart
+//     at start | atomic | process
 //   ops/dataset/iterator_resource_cpu.c: numbering, numbered
 //     the iterators that strings name by a number, since no container has them
 //     the first such string | numbering | each leaves the list when it ends

@@ -185,9 +185,16 @@ static void test_a_captured_variable_comes_along(void** state) {
     graphs[i] = functions_run(&writer, "graph", 0, value, NULL);
   }
   functions_close(&writer);
-  functions_t f = functions_open(READ_GRAPH ALL_OF("read"));
-  expect_all(&f, graphs[0], 5, (const int64_t[]){100, 101, 102, 103, 104});
-  expect_all(&f, graphs[1], 5, (const int64_t[]){200, 201, 202, 203, 204});
+  functions_t f = functions_open(
+      READ_GRAPH NODE("y", "Placeholder", , TYPE("dtype", "STRING"))
+          NODE("other", "DatasetFromGraph", IN("y"), )
+              NODE("both", "ConcatenateDataset", IN("read") IN("other"), ELEMENT) ALL_OF("both"));
+  TF_Tensor* all = functions_run(&f, "all", 0, graphs[0], graphs[1]);
+  assert_int_equal(TF_TensorElementCount(all), 10);
+  for (int64_t i = 0; i < 10; ++i) {
+    assert_int_equal(((const int64_t*)TF_TensorData(all))[i], 100 * (1 + i / 5) + i % 5);
+  }
+  TF_DeleteTensor(all);
   functions_close(&f);
 }
 

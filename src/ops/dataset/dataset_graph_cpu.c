@@ -15,8 +15,9 @@
 //     VarHandleOp ─▶ AssignVariableOp ◀─ Const     AnonymousHashTable ─▶ LookupTableImportV2
 //          └───────▶ Identity ◀── control ┘                 └──────────▶ Identity ◀─ control ┘
 //
-// so that the reader has a variable or a table of its own. It belongs to its handle, which the new
-// dataset holds; TensorFlow gives tables a name in place of that, and leaves them to the process.
+// so that the reader has a variable or a table of its own. The variable lives as long as the
+// reader's session. The table belongs to its handle, which the new dataset holds; TensorFlow gives
+// it a name in place of that, and leaves it to the process.
 // Other resources (queues, dense tables, generators of seeds, caches), and variables without a
 // value, are written as the handles that they are. In another process these name nothing:
 // generators and caches are made anew there, and a function that uses one of the others fails.

@@ -12,6 +12,8 @@
 // mutex of the cell is held for each read and each update, so that updates of several steps do not
 // mix. A cell that is destroyed lives until whoever uses it is done, because it is reference
 // counted.
+#include <inttypes.h>
+
 #include "base/string_builder.h"
 #include "kernel/handle.h"
 #include "ops/kernel_rows.h"
@@ -22,7 +24,12 @@
 
 typedef struct handle_s {
   leat_tensor_t tensor;  // a scalar that the outputs of all steps share
+  // The variable has no name that another op could know: each run makes another one, whose name is
+  // that in |tensor| and a number.
+  bool is_anonymous;
 } handle_t;
+
+static _Atomic(uint64_t) anonymous_count;
 
 static leat_status_t make_handle(const leat_kernel_creation_t* c, leat_string_view_t container,
                                  leat_string_view_t name, leat_tensor_t* out_tensor) {
@@ -41,7 +48,7 @@ static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
   if (!leat_handle_is_anonymous(name)) {
     return make_handle(c, container, name, &((handle_t*)state)->tensor);
   }
-  // The variable is this kernel's own, and is called after its node.
+  ((handle_t*)state)->is_anonymous = true;
   char prefix[LEAT_PRIVATE_PREFIX_BYTES];
   leat_string_builder_t own;
   leat_resource_manager_print_private(c->session_resources, prefix);
@@ -59,8 +66,28 @@ static leat_status_t handle_create(leat_kernel_creation_t* c, void* state) {
 
 static void handle_destroy(void* state) { leat_tensor_release(&((handle_t*)state)->tensor); }
 
+static leat_status_t make_anonymous(leat_kernel_context_t* c, const leat_resource_handle_t* base) {
+  const leat_shape_t scalar = leat_shape_scalar();
+  leat_tensor_t* output;
+  leat_string_builder_t name;
+  LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &scalar, &output));
+  leat_string_builder_initialize(leat_allocator_system(), &name);
+  leat_string_builder_print(&name, "%.*s_%" PRIu64, LEAT_SV_ARG(base->name), ++anonymous_count);
+  leat_status_t status = leat_status_clone(name.status);
+  if (!status) {
+    status = leat_resource_handle_create(base->device, base->container,
+                                         leat_string_builder_view(&name), base->type_name,
+                                         leat_tensor_data(output, leat_resource_handle_t*));
+  }
+  leat_string_builder_deinitialize(&name);
+  return status;
+}
+
 static leat_status_t var_handle__cpu(leat_kernel_context_t* c) {
   const handle_t* handle = leat_kernel_state(c);
+  if (handle->is_anonymous) {
+    return make_anonymous(c, *leat_tensor_data(&handle->tensor, leat_resource_handle_t*));
+  }
   leat_kernel_set_output(c, 0, leat_tensor_share(&handle->tensor));
   return leat_ok_status();
 }
