@@ -376,7 +376,7 @@ void leat_plane_lose(leat_plane_t* plane, uint64_t number, leat_status_code_t co
     fail_call(call, leat_make_status(code, "%s failed: the connection by UCX broke: %s",
                                      what_failed(call), reason));
   }
-  leat_plane_cancel_requests(plane, number, 0);
+  leat_plane_cancel_requests(plane, number);
   leat_plane_take_back_all(plane, number);
   leat_plane_way_release((leat_plane_way_t*)(uintptr_t)found);
 }

@@ -9,9 +9,11 @@
 //
 // The caller ends a call at once when it cancels it, or when the way is lost, and the called
 // cancels all requests of a way that is lost. A request stands in the plane's list until it is
-// answered. CANCEL may be lost in one case, if it overtakes its CALL, which UCX does not exclude.
-// The caller of a RunGraph then ends the step by gRPC, as after every failure, and the run hears
-// of that.
+// answered.
+//
+// A CANCEL may overtake its CALL: messages that come one behind the other are taken by different
+// threads. So one that finds no request is noted, for the request that comes later. Most are noted
+// in vain, since they have come too late; the newest 64 are kept.
 #include <string.h>
 
 #include "base/checked.h"
@@ -145,10 +147,20 @@ static void answer(leat_rpc_request_t* base, leat_status_t status, leat_string_v
   leat_mutex_unlock(&plane->mutex);
 }
 
+// Whether a CANCEL of |request| has come before. The mutex is held.
+static bool is_cancelled_early(const leat_plane_t* plane, const leat_plane_request_t* request) {
+  for (int i = 0; i < LEAT_PLANE_EARLY_CANCELS; ++i) {
+    const leat_plane_early_cancel_t* early = &plane->early_cancels[i];
+    if (early->from == request->from && early->call == request->call) return true;
+  }
+  return false;
+}
+
 // Enters a request, unless its way is gone or the plane stops, which ends the call at the caller.
 static bool enter_request(leat_plane_t* plane, leat_plane_request_t* request) {
   leat_mutex_lock(&plane->mutex);
   const bool enters = !plane->is_stopped && leat_word_map_get(&plane->ways, request->from, NULL);
+  const bool is_cancelled = enters && is_cancelled_early(plane, request);
   if (enters) {
     request->next = plane->requests;
     request->link = &plane->requests;
@@ -156,6 +168,7 @@ static bool enter_request(leat_plane_t* plane, leat_plane_request_t* request) {
     plane->requests = request;
   }
   leat_mutex_unlock(&plane->mutex);
+  if (is_cancelled) leat_cancellation_cancel(request->base.cancellation);
   return enters;
 }
 
@@ -193,21 +206,37 @@ void leat_plane_serve_call(leat_plane_t* plane, const leat_plane_frame_t* frame,
 }
 
 // The cancellation of a request that is not cancelled yet, retained; NULL: there is none. Of the
-// call with |call| on a way, or of any call on it where |call| is 0.
+// call with |call| on a way, or of any call on it where |call| is 0. The mutex is held.
 static leat_cancellation_t* find_request(leat_plane_t* plane, uint64_t from, uint64_t call) {
-  leat_cancellation_t* found = NULL;
-  leat_mutex_lock(&plane->mutex);
-  for (leat_plane_request_t* r = plane->requests; r && !found; r = r->next) {
+  for (leat_plane_request_t* r = plane->requests; r; r = r->next) {
     if (r->from != from || (call && r->call != call)) continue;
-    if (!leat_cancellation_is_cancelled(r->base.cancellation)) found = r->base.cancellation;
+    if (leat_cancellation_is_cancelled(r->base.cancellation)) continue;
+    leat_cancellation_retain(r->base.cancellation);
+    return r->base.cancellation;
   }
-  if (found) leat_cancellation_retain(found);
-  leat_mutex_unlock(&plane->mutex);
-  return found;
+  return NULL;
 }
 
-void leat_plane_cancel_requests(leat_plane_t* plane, uint64_t from, uint64_t call) {
-  for (leat_cancellation_t* found; (found = find_request(plane, from, call));) {
+void leat_plane_cancel_request(leat_plane_t* plane, uint64_t from, uint64_t call) {
+  if (!call) return;  // no call has this number
+  leat_mutex_lock(&plane->mutex);
+  leat_cancellation_t* found = find_request(plane, from, call);
+  if (!found) {
+    const uint32_t place = plane->early_cancel_count++ % LEAT_PLANE_EARLY_CANCELS;
+    plane->early_cancels[place] = (leat_plane_early_cancel_t){from, call};
+  }
+  leat_mutex_unlock(&plane->mutex);
+  if (!found) return;
+  leat_cancellation_cancel(found);
+  leat_cancellation_release(found);
+}
+
+void leat_plane_cancel_requests(leat_plane_t* plane, uint64_t from) {
+  for (;;) {
+    leat_mutex_lock(&plane->mutex);
+    leat_cancellation_t* found = find_request(plane, from, 0);
+    leat_mutex_unlock(&plane->mutex);
+    if (!found) return;
     leat_cancellation_cancel(found);
     leat_cancellation_release(found);
   }

@@ -1,6 +1,7 @@
 // Calls of methods between two ends of the plane, without tasks around them: answers of all sizes,
 // failures, cancellation from both sides, and ends that go in the middle of a call.
 #include "base/thread.h"
+#include "cluster/plane_message.h"
 #include "cluster/plane_scene.h"
 
 #define MANY 40  // more than UCX's module has threads at rest
@@ -337,6 +338,30 @@ static void calls_and_cancellations_race(void** state) {
   atomic_store(&held, NULL);
 }
 
+// Sends |kind| for a call of which the near end itself knows nothing.
+static void send_frame(const pair_t* pair, leat_plane_kind_t kind, const char* method) {
+  leat_plane_way_t* way = leat_plane_get_way(pair->near, pair->far->number);
+  assert_non_null(way);
+  leat_plane_send(way, (leat_plane_frame_t){.kind = kind, .call = 4711},
+                  leat_string_view_from(method), LEAT_SV(""), (leat_rpc_piece_t){0});
+  leat_plane_way_release(way);
+}
+
+static void a_cancellation_may_overtake_its_call(void** state) {
+  pair_t* pair = *state;
+  called_t called;
+  begin(pair, "/nothing", "", &called);  // the way is ready then
+  expect_answer(&called, LEAT_OK, "");
+  free(called.answer);
+  send_frame(pair, LEAT_PLANE_CANCEL, "");
+  begin(pair, "/nothing", "", &called);
+  expect_answer(&called, LEAT_OK, "");
+  free(called.answer);
+  send_frame(pair, LEAT_PLANE_CALL, "/hold");
+  wait_for(&cancelled, 1);
+  atomic_store(&held, NULL);
+}
+
 // A process is killed while it serves.
 static void the_death_of_the_other_ends_the_call(void** state) {
   pair_t pair;
@@ -369,6 +394,7 @@ int main(int argc, char** argv) {
       CALL_TEST(stopping_waits_for_answers),
       CALL_TEST(the_end_of_the_caller_cancels_its_requests),
       CALL_TEST(handlers_that_block_stop_nobody),
+      CALL_TEST(a_cancellation_may_overtake_its_call),
       CALL_TEST(calls_and_cancellations_race),
       cmocka_unit_test(the_death_of_the_other_ends_the_call),
   };

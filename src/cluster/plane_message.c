@@ -263,7 +263,7 @@ void leat_plane_end_message(void* data, void* message_data, int code) {
     case LEAT_PLANE_TAKEN: leat_plane_take_back(plane, frame->from, frame->seal); break;
     case LEAT_PLANE_CALL: leat_plane_serve_call(plane, frame, message->rest); break;
     case LEAT_PLANE_CANCEL:
-      if (frame->call) leat_plane_cancel_requests(plane, frame->from, frame->call);
+      leat_plane_cancel_request(plane, frame->from, frame->call);
       break;
     case LEAT_PLANE_ANSWER:
       leat_plane_take_answer(plane, frame, message->rest,

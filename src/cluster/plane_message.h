@@ -91,6 +91,12 @@ struct leat_plane_call_s {
 // A call of a method that came in and is not answered yet (plane_call.c).
 typedef struct leat_plane_request_s leat_plane_request_t;
 
+// A CANCEL that has overtaken its CALL.
+#define LEAT_PLANE_EARLY_CANCELS 64
+typedef struct leat_plane_early_cancel_s {
+  uint64_t from, call;
+} leat_plane_early_cancel_t;
+
 struct leat_plane_s {
   leat_plane_options_t options;
   leat_allocator_t* allocator;
@@ -107,6 +113,9 @@ struct leat_plane_s {
   leat_word_map_t calls;  // number -> leat_plane_call_t*, retained
   leat_word_map_t loans;  // seal -> loan_t*
   leat_plane_request_t* requests;  // a list
+  // A ring: those for which there was no request, because it was still to come or answered already.
+  leat_plane_early_cancel_t early_cancels[LEAT_PLANE_EARLY_CANCELS];
+  uint32_t early_cancel_count;
   uint64_t last_call, last_seal;
   int way_count;          // that are not freed
   bool is_stopped;
@@ -151,8 +160,10 @@ void leat_plane_take_answer(leat_plane_t* plane, const leat_plane_frame_t* frame
                             const char* rest, leat_string_view_t body, leat_status_t status);
 // Serves a CALL.
 void leat_plane_serve_call(leat_plane_t* plane, const leat_plane_frame_t* frame, const char* rest);
-// Cancels what came on the way |from|: |call|, or all where that is 0.
-void leat_plane_cancel_requests(leat_plane_t* plane, uint64_t from, uint64_t call);
+// Cancels |call|, which came on the way |from|, or will come.
+void leat_plane_cancel_request(leat_plane_t* plane, uint64_t from, uint64_t call);
+// Cancels all that came on the way |from|.
+void leat_plane_cancel_requests(leat_plane_t* plane, uint64_t from);
 
 // ---- Loans (plane_loan.c) -----------------------------------------------------------------------
 
