@@ -167,13 +167,6 @@ static void shard_stop(leat_iterator_t* self) {
   leat_allocator_free(leat_allocator_system(), it->first);
 }
 
-static leat_status_t too_few(const shard_t* shard, int64_t count) {
-  return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Could not apply FILE based sharding: the dataset has %lld elements, "
-                          "must have at least as many as there are shards: %lld",
-                          (long long)count, (long long)shard->count);
-}
-
 static leat_status_t shard_next(leat_iterator_t* self, leat_pull_t* pull, leat_tensor_t* out,
                                 leat_poll_t* out_poll) {
   shard_iterator_t* it = (shard_iterator_t*)self;
@@ -181,17 +174,19 @@ static leat_status_t shard_next(leat_iterator_t* self, leat_pull_t* pull, leat_t
   const int components = self->dataset->spec->count;
   for (;;) {
     LEAT_RETURN_IF_ERROR(leat_iterator_next(self->input, pull, out, out_poll));
-    if (*out_poll == LEAT_POLL_END && it->has_first) return too_few(shard, it->seen);
+    if (*out_poll == LEAT_POLL_END && it->has_first) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Could not apply FILE based sharding: the dataset has %lld elements, "
+                              "must have at least as many as there are shards: %lld",
+                              (long long)it->seen, (long long)shard->count);
+    }
     if (*out_poll != LEAT_POLL_ELEMENT) return leat_ok_status();
     const bool is_own = it->seen++ % shard->count == shard->index;
     const bool waits = it->first && it->seen < shard->count;  // for the others' first ones
     if (is_own && !waits) return leat_ok_status();
-    if (is_own) {
-      leat_element_move(out, it->first, components);
-      it->has_first = true;
-      continue;
-    }
-    leat_element_release(out, components);
+    if (is_own) leat_element_move(out, it->first, components);
+    else leat_element_release(out, components);
+    it->has_first |= is_own;
     if (it->has_first && !waits) {
       leat_element_move(it->first, out, components);
       it->has_first = false;
