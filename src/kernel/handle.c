@@ -219,6 +219,15 @@ static leat_status_t wrong_kind(const leat_kernel_context_t* c,
                              kind->name);
 }
 
+// The resource that |handle| owns, retained; NULL where that is of another kind.
+static leat_resource_t* owned_by(const leat_resource_handle_t* handle,
+                                 const leat_resource_kind_t* kind) {
+  leat_resource_t* resource = handle->owned;
+  if (resource->kind != kind) return NULL;
+  leat_resource_retain(resource);
+  return resource;
+}
+
 leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                const leat_resource_kind_t* kind, leat_resource_t** out_resource) {
   *out_resource = NULL;
@@ -240,11 +249,8 @@ leat_status_t leat_handle_find(const leat_kernel_context_t* c, int index,
                                LEAT_SV_ARG(c->kernel->device->name));
   }
   if (handle->owned) {
-    leat_resource_t* resource = handle->owned;
-    if (resource->kind != kind) return wrong_kind(c, handle, kind);
-    leat_resource_retain(resource);
-    *out_resource = resource;
-    return leat_ok_status();
+    *out_resource = owned_by(handle, kind);
+    return *out_resource ? leat_ok_status() : wrong_kind(c, handle, kind);
   }
   return leat_resource_manager_find(c->services->resources, handle->container, handle->name, kind,
                                     out_resource);
@@ -257,12 +263,7 @@ leat_resource_t* leat_handle_look_up(leat_resource_manager_t* manager, const lea
   const leat_resource_handle_t* value =
       handle->shape.element_count == 1 ? *leat_tensor_data(handle, leat_resource_handle_t*) : NULL;
   if (!value || !leat_string_view_equals(value->type_name, kind->name)) return NULL;
-  if (value->owned) {
-    resource = value->owned;
-    if (resource->kind != kind) return NULL;
-    leat_resource_retain(resource);
-    return resource;
-  }
+  if (value->owned) return owned_by(value, kind);
   leat_status_free(
       leat_resource_manager_find(manager, value->container, value->name, kind, &resource));
   return resource;

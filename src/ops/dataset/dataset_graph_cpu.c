@@ -59,32 +59,6 @@ static leat_status_t add_node(description_t* d, leat_described_node_t node, size
   return leat_ok_status();
 }
 
-static leat_status_t add_constant(description_t* d, const leat_tensor_t* value, size_t* out_index) {
-  leat_attr_t* attrs;
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, 2, &attrs));
-  attrs[0] = LEAT_TENSOR("value", value);
-  attrs[1] = LEAT_TYPE("dtype", value->dtype);
-  return add_node(d, (leat_described_node_t){.op = LEAT_SV("Const"), .attrs = attrs,
-                                             .attr_count = 2},
-                  out_index);
-}
-
-// ---- Resources ----------------------------------------------------------------------------------
-
-static leat_status_t keep(description_t* d, kept_t** out_kept) {
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, 1, out_kept));
-  (*out_kept)->next = d->kept;
-  d->kept = *out_kept;
-  return leat_ok_status();
-}
-
-static void release_kept(kept_t* kept) {
-  for (; kept; kept = kept->next) {
-    leat_tensor_release(&kept->tensor);
-    if (kept->resource) leat_resource_release(kept->resource);
-  }
-}
-
 // Adds a node of |op| with copies of |inputs| and |attrs|.
 static leat_status_t add_op(description_t* d, const char* op, const leat_string_view_t* inputs,
                             int input_count, const leat_attr_t* attrs, int attr_count,
@@ -101,6 +75,27 @@ static leat_status_t add_op(description_t* d, const char* op, const leat_string_
                                              .attrs = own_attrs,
                                              .attr_count = attr_count},
                   out_index);
+}
+
+static leat_status_t add_constant(description_t* d, const leat_tensor_t* value, size_t* out_index) {
+  const leat_attr_t attrs[] = {LEAT_TENSOR("value", value), LEAT_TYPE("dtype", value->dtype)};
+  return add_op(d, "Const", NULL, 0, attrs, 2, out_index);
+}
+
+// ---- Resources ----------------------------------------------------------------------------------
+
+static leat_status_t keep(description_t* d, kept_t** out_kept) {
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&d->arena, 1, out_kept));
+  (*out_kept)->next = d->kept;
+  d->kept = *out_kept;
+  return leat_ok_status();
+}
+
+static void release_kept(kept_t* kept) {
+  for (; kept; kept = kept->next) {
+    leat_tensor_release(&kept->tensor);
+    if (kept->resource) leat_resource_release(kept->resource);
+  }
 }
 
 // Adds the node that gives the handle of |maker| once |filler| has run.
