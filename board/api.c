@@ -79,6 +79,8 @@ static const route_t kRoutes[] = {
     {"/data/leat/trace/steps", board_api_trace_steps},
     {"/data/leat/trace/window", board_api_trace_window},
     {"/data/leat/trace/slice", board_api_trace_slice},
+    {"/data/leat/trace/node", board_api_trace_node},
+    {"/data/leat/trace/arrows", board_api_trace_arrows},
     {"/data/leat/trace/step", board_api_trace_step},
 };
 

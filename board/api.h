@@ -120,6 +120,8 @@ BOARD_ROUTE(board_api_trace);
 BOARD_ROUTE(board_api_trace_steps);
 BOARD_ROUTE(board_api_trace_window);
 BOARD_ROUTE(board_api_trace_slice);
+BOARD_ROUTE(board_api_trace_node);
+BOARD_ROUTE(board_api_trace_arrows);
 BOARD_ROUTE(board_api_trace_step);
 BOARD_ROUTE(board_api_status);
 BOARD_ROUTE(board_api_overview);

@@ -6,6 +6,8 @@
 //                                         {"status":"pending"}, and one asks again
 //   /data/leat/trace/window?file=&...     what is seen between two moments, as numbers
 //   /data/leat/trace/slice?file=&...      all that is known of one slice
+//   /data/leat/trace/node?file=&name=     what is known of a node: device, outputs, flops, source
+//   /data/leat/trace/arrows?file=&...     the greatest delays between two moments, as arrows
 //   /data/leat/trace/step?file=&step=     the critical path of a step, and its delays; with group=
 //                                         the delays of all steps that are alike
 //
@@ -31,6 +33,7 @@
 #define MAX_STEPS 20000  // of a recording's list
 #define MAX_NAMES 20000
 #define MAX_PIECES 20000  // of a path
+#define MAX_ARROWS 100
 #define LANE_BYTES 16
 #define ITEM_BYTES 40
 
@@ -338,28 +341,139 @@ leat_status_t board_api_trace_slice(board_api_t* api, const board_request_t* req
   return status;
 }
 
+// The node of the recorded graph that |name| is of; NULL: it is of none.
+static const leat_timeline_node_t* find_node(const leat_timeline_t* timeline,
+                                             const leat_slice_name_t* name) {
+  for (size_t i = 0; i < timeline->node_count && name->graph; ++i) {
+    const leat_timeline_node_t* node = &timeline->nodes[i];
+    if (node->graph == name->graph && leat_string_view_equal(node->name, name->node)) return node;
+  }
+  return NULL;
+}
+
+// The parts of "float32 [32,10], int32 []".
+static void print_outputs(leat_string_view_t outputs, leat_string_builder_t* out) {
+  for (size_t begin = 0, end = 0; begin < outputs.size; begin = end + 2) {
+    for (end = begin; end < outputs.size; ++end) {
+      if (outputs.data[end] == ',' && end + 1 < outputs.size && outputs.data[end + 1] == ' ') break;
+    }
+    if (begin) leat_string_builder_append_char(out, ',');
+    board_json_string(out, leat_string_view_make(outputs.data + begin, end - begin));
+  }
+}
+
+// What is known of a node before it runs.
+static leat_status_t print_node(const leat_timeline_t* timeline, const board_request_t* request,
+                                leat_string_builder_t* out) {
+  size_t name;
+  LEAT_RETURN_IF_ERROR(get_index(request, "name", timeline->name_count, &name));
+  const leat_timeline_node_t* node = find_node(timeline, &timeline->names[name]);
+  if (!node) {
+    return leat_make_status(LEAT_NOT_FOUND, "Not found: name %zu is no node of a graph", name);
+  }
+  leat_string_builder_append(out, LEAT_SV("{\"device\":"));
+  board_json_string(out, node->device);
+  leat_string_builder_append(out, LEAT_SV(",\"outputs\":["));
+  print_outputs(node->outputs, out);
+  leat_string_builder_append(out, LEAT_SV("],\"source\":"));
+  board_json_string(out, node->source);
+  leat_string_builder_append(out, LEAT_SV(",\"flops\":"));
+  if (node->flops > 0) {
+    leat_string_builder_print(out, "%" PRId64 "}", node->flops - 1);
+  } else {
+    leat_string_builder_append(out, LEAT_SV("null}"));
+  }
+  return leat_ok_status();
+}
+
+leat_status_t board_api_trace_node(board_api_t* api, const board_request_t* request,
+                                   board_response_t* response) {
+  board_stored_trace_t* trace;
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
+  leat_status_t status = print_node(trace->timeline, request, &response->body);
+  board_trace_store_release(api->traces, trace);
+  return status;
+}
+
 // ---- Delays -------------------------------------------------------------------------------------
+
+static void print_sentence(const leat_delays_t* delays, const leat_delay_t* delay,
+                           leat_string_builder_t* out) {
+  leat_string_builder_t sentence;
+  leat_string_builder_initialize(leat_allocator_system(), &sentence);
+  leat_delay_print(delays, delay, &sentence);
+  board_json_string(out, leat_string_builder_view(&sentence));
+  leat_string_builder_deinitialize(&sentence);
+}
+
+static leat_status_t print_arrows(const leat_delays_t* delays, const board_request_t* request,
+                                  leat_string_builder_t* out) {
+  const int64_t first = delays->timeline->begin_ns;
+  const int64_t length = delays->timeline->end_ns - first;
+  int64_t begin, end, most;
+  leat_delay_arrow_t* arrows;
+  size_t count;
+  LEAT_RETURN_IF_ERROR(board_api_int(request, "begin", 0, &begin));
+  LEAT_RETURN_IF_ERROR(board_api_int(request, "end", length + 1, &end));
+  LEAT_RETURN_IF_ERROR(board_api_int(request, "most", 10, &most));
+  if (most < 0 || most > MAX_ARROWS) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "most is %lld, must be 0 to %d",
+                            (long long)most, MAX_ARROWS);
+  }
+  // What lies beyond the recording is empty.
+  begin = LEAT_MIN(LEAT_MAX(begin, -1), length);
+  end = LEAT_MIN(LEAT_MAX(end, begin), length + 1);
+  LEAT_RETURN_IF_ERROR(leat_delays_arrows(delays, first + begin, first + end, (size_t)most,
+                                          request->arena, &arrows, &count));
+  leat_string_builder_append_char(out, '[');
+  for (size_t i = 0; i < count; ++i) {
+    const leat_delay_t* delay = &arrows[i].delay;
+    leat_string_builder_print(out, "%s{\"begin\":%" PRId64 ",\"end\":%" PRId64 ",\"row\":%u,"
+                              "\"from\":%d,\"cause\":%u,\"ns\":%" PRId64 ",\"step\":%zu,"
+                              "\"sentence\":", i ? "," : "", delay->begin_ns - first,
+                              delay->end_ns - first, arrows[i].to, (int)arrows[i].from,
+                              delay->cause, delay->gain_ns, arrows[i].step);
+    print_sentence(delays, delay, out);
+    leat_string_builder_append_char(out, '}');
+  }
+  leat_string_builder_append_char(out, ']');
+  return leat_ok_status();
+}
+
+leat_status_t board_api_trace_arrows(board_api_t* api, const board_request_t* request,
+                                     board_response_t* response) {
+  board_stored_trace_t* trace;
+  const leat_delays_t* delays;
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
+  leat_status_t status = board_trace_store_delays(api->traces, trace, &delays);
+  board_trace_store_release(api->traces, trace);
+  LEAT_RETURN_IF_ERROR(status);
+  if (!delays) {
+    leat_string_builder_append(&response->body, LEAT_SV("{\"status\":\"pending\"}"));
+    return leat_ok_status();
+  }
+  LEAT_RETURN_IF_ERROR(take(api, request, true, &trace));
+  status = print_arrows(trace->delays, request, &response->body);
+  board_trace_store_release(api->traces, trace);
+  return status;
+}
 
 static void print_delays(const leat_delays_t* delays, const leat_delay_t* list, size_t count,
                          leat_string_builder_t* out) {
   const int64_t begin = delays->timeline->begin_ns;
-  leat_string_builder_t sentence;
-  leat_string_builder_initialize(leat_allocator_system(), &sentence);
   leat_string_builder_append(out, LEAT_SV("\"delays\":["));
   for (size_t i = 0; i < count; ++i) {
     const leat_delay_t* delay = &list[i];
-    sentence.size = 0;
-    leat_delay_print(delays, delay, &sentence);
-    leat_string_builder_print(out, "%s{\"cause\":%u,\"row\":%u,\"begin\":%" PRId64 ",\"end\":%"
-                              PRId64 ",\"total\":%" PRId64 ",\"median\":%" PRId64 ",\"gain\":%"
-                              PRId64 ",\"sentence\":", i ? "," : "", delay->cause, delay->row,
-                              delay->begin_ns - begin, delay->end_ns - begin, delay->total_ns,
-                              delay->median_ns, delay->gain_ns);
-    board_json_string(out, leat_string_builder_view(&sentence));
+    leat_string_builder_print(out, "%s{\"cause\":%u,\"row\":%u,\"name\":%d,\"begin\":%" PRId64
+                              ",\"end\":%" PRId64 ",\"total\":%" PRId64 ",\"median\":%" PRId64
+                              ",\"gain\":%" PRId64 ",\"sentence\":", i ? "," : "", delay->cause,
+                              delay->row, (int)delay->name, delay->begin_ns - begin,
+                              delay->end_ns - begin, delay->total_ns, delay->median_ns,
+                              delay->gain_ns);
+    print_sentence(delays, delay, out);
     leat_string_builder_append_char(out, '}');
   }
   leat_string_builder_append_char(out, ']');
-  leat_string_builder_deinitialize(&sentence);
 }
 
 // Pieces are [begin, end, row, cause, name], the last -1 where there is none.

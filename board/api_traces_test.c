@@ -24,7 +24,12 @@ static void write_recording(const char* path) {
   test_recording_initialize(&r);
   test_add_thread(&r, "main");
   test_add_thread(&r, "saver");
+  static const int kNoEdges[][2] = {{-1, -1}};
   const uint32_t conv = test_add_name(&r, "conv1", "Conv2D");
+  test_add_graph(&r, conv, 1, kNoEdges);
+  test_set_facts(&r, 0, &(leat_span_facts_t){LEAT_SV("/device:CPU:0"),
+                                             LEAT_SV("float [32,10], int32 []"),
+                                             LEAT_SV("train.py:12"), 640});
   test_add_span(&r, 0, 1000, 3000, LEAT_SPAN_STEP, 0, 1);
   test_add_span(&r, 0, 1100, 2900, LEAT_SPAN_KERNEL, conv, 64);
   test_add_span(&r, 0, 4000, 9000, LEAT_SPAN_STEP, 0, 2);
@@ -269,6 +274,43 @@ static void delays_are_told_in_sentences(void** state) {
   stop();
 }
 
+static void what_is_known_of_a_node_is_told(void** state) {
+  start();
+  char query[100];
+  bool is_found = false;
+  for (int i = 0; i < 10 && !is_found; ++i) {
+    snprintf(query, sizeof query, "file=" FILE_NAME "&name=%d", i);
+    is_found = scene_ask("/data/leat/trace/node", query) == 200;
+  }
+  assert_true(is_found);
+  assert_string_equal(scene.body, "{\"device\":\"/device:CPU:0\",\"outputs\":[\"float [32,10]\","
+                                  "\"int32 []\"],\"source\":\"train.py:12\",\"flops\":640}");
+  assert_int_equal(scene_ask("/data/leat/trace/node", "file=" FILE_NAME "&name=1000"), 404);
+  stop();
+}
+
+static void delays_of_a_window_are_told_as_arrows(void** state) {
+  start();
+  ask_steps();
+  // The lock that the second thread held is the greatest; the arrow leads from its row.
+  assert_int_equal(scene_ask("/data/leat/trace/arrows", "file=" FILE_NAME "&most=1"), 200);
+  assert_string_equal(scene.body,
+                      "[{\"begin\":3200,\"end\":6200,\"row\":0,\"from\":1,\"cause\":7,\"ns\":3000,"
+                      "\"step\":1,\"sentence\":\"Conv2D 'conv1' waited 3.0 us for a lock that "
+                      "thread 101 (saver) held\"}]");
+  static const char* const kEmpty[] = {"&most=0", "&begin=6200", "&end=3200", "&begin=-9&end=-1",
+                                       "&begin=20000&end=9223372036854775807"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kEmpty); ++i) {
+    char query[200];
+    snprintf(query, sizeof query, "file=" FILE_NAME "%s", kEmpty[i]);
+    assert_int_equal(scene_ask("/data/leat/trace/arrows", query), 200);
+    assert_string_equal(scene.body, "[]");
+  }
+  assert_int_equal(scene_ask("/data/leat/trace/arrows", "file=" FILE_NAME "&most=101"), 400);
+  assert_int_equal(scene_ask("/data/leat/trace/arrows", "file=none.perfetto-trace"), 404);
+  stop();
+}
+
 static void other_files_are_not_read(void** state) {
   static const char* const kNames[] = {
       "file=", "file=none.perfetto-trace", "file=../" FILE_NAME, "file=/tmp/" FILE_NAME,
@@ -401,6 +443,8 @@ int main(void) {
       cmocka_unit_test(windows_are_what_one_tells_by_hand),
       cmocka_unit_test(a_slice_is_told_with_those_around_it),
       cmocka_unit_test(delays_are_told_in_sentences),
+      cmocka_unit_test(what_is_known_of_a_node_is_told),
+      cmocka_unit_test(delays_of_a_window_are_told_as_arrows),
       cmocka_unit_test(other_files_are_not_read),
       cmocka_unit_test(a_new_recording_replaces_the_old_one),
       cmocka_unit_test(a_second_start_uses_the_index),

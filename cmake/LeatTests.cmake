@@ -99,7 +99,7 @@ function(leat_label_thread_tests)
     "board\\.(board|run|logdir|api_graph|trace_.*)_"
     "(cluster|data_service|worker)\\."
     "device\\.cpu\\.(cpu_device|row_step)_"
-    "graph\\.op\\.op_parse"
+    "graph\\.(op\\.op_parse|source_line_)"
     "kernel\\.(cancellation|cell|invoke|registry|resource)_"
     "ops\\.nn\\.convolution_cache"
     "session\\.(plans|session|signature_cache)_"

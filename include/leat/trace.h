@@ -39,6 +39,12 @@ TF_CAPI_EXPORT extern void leat_trace_start(uint64_t limit_bytes, TF_Status* sta
  * which the recording is gone. */
 TF_CAPI_EXPORT extern void leat_trace_stop(const char* path, TF_Status* status);
 
+/* Tells that line |line| of |file|, which is copied, added |oper|, so that recordings say of each
+ * kernel which line of the program it comes from. Front ends call it (Leat's Python package does);
+ * an operation of which nobody tells has none. It is no part of a GraphDef. */
+TF_CAPI_EXPORT extern void leat_operation_set_source(TF_Operation* oper, const char* file,
+                                                     int line, TF_Status* status);
+
 /* ---- The flight recorder ----------------------------------------------------------------------
  *
  * Records all the time, keeps the end in memory, and writes it to a file when something happens

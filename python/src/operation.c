@@ -6,6 +6,8 @@
  * free as a whole; each type therefore visits what it holds. */
 #include "module.h"
 
+#include "leat/trace.h"
+
 /* ---- Operation -------------------------------------------------------------------------------*/
 PyObject* leat_py_operation_wrap(leat_py_graph_t* graph, TF_Operation* operation) {
   PyObject* key = PyLong_FromVoidPtr(operation);
@@ -229,6 +231,21 @@ static PyObject* operation_set_device(PyObject* self, PyObject* device) {
   Py_RETURN_NONE;
 }
 
+/* A file whose name is no UTF-8 is not told: an operation is worth more than its line. */
+static PyObject* operation_set_source(PyObject* self, PyObject* args) {
+  PyObject* file;
+  int line;
+  if (!PyArg_ParseTuple(args, "Ui", &file, &line)) return NULL;
+  const char* text = PyUnicode_AsUTF8AndSize(file, NULL);
+  if (!text) {
+    PyErr_Clear();
+    Py_RETURN_NONE;
+  }
+  TF_Status* status = TF_NewStatus();
+  if (status) leat_operation_set_source(OPERATION(self), text, line, status);
+  return leat_py_status_end(status) ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyObject* operation_add_control_input(PyObject* self, PyObject* other) {
   TF_Operation* input;
   if (!leat_py_operation_read(other, &input)) return NULL;
@@ -270,6 +287,7 @@ static PyMethodDef operation_methods[] = {
     {"node_def_", operation_node_def, METH_NOARGS, "node_def_(): a serialised NodeDef."},
     {"set_attribute", operation_set_attribute, METH_VARARGS, set_attribute_doc},
     {"set_device_", operation_set_device, METH_O, "set_device_(device)."},
+    {"set_source_", operation_set_source, METH_VARARGS, "set_source_(file, line)."},
     {"add_control_input_", operation_add_control_input, METH_O, "add_control_input_(operation)."},
     {"clear_control_inputs", operation_clear_control_inputs, METH_NOARGS, NULL},
     {"set_input", operation_set_input, METH_VARARGS, "set_input(index, output)."},

@@ -7,6 +7,14 @@
 #include "base/checked.h"
 #include "base/clock.h"
 
+static void free_edges(leat_span_edges_t* edges) {
+  leat_allocator_t* a = leat_allocator_system();
+  leat_allocator_free(a, edges->first_producer);
+  leat_allocator_free(a, edges->producers);
+  leat_allocator_free(a, edges->facts);
+  leat_allocator_free(a, edges->texts);
+}
+
 void leat_recording_free(leat_recording_t* recording) {
   leat_allocator_t* a = leat_allocator_system();
   if (!recording) return;
@@ -18,10 +26,7 @@ void leat_recording_free(leat_recording_t* recording) {
   for (uint32_t i = 1; i < recording->name_count; ++i) {
     leat_allocator_free(a, (void*)recording->names[i].name.data);
   }
-  for (uint32_t i = 0; i < recording->graph_count; ++i) {
-    leat_allocator_free(a, recording->graphs[i].first_producer);
-    leat_allocator_free(a, recording->graphs[i].producers);
-  }
+  for (uint32_t i = 0; i < recording->graph_count; ++i) free_edges(&recording->graphs[i]);
   leat_allocator_free(a, recording->graphs);
   leat_allocator_free(a, recording->names);
   leat_allocator_free(a, recording->threads);
@@ -77,6 +82,76 @@ leat_status_t leat_recording_make_name(leat_recording_t* recording, size_t* inou
   *out_name = (leat_span_name_t){leat_string_view_make(text, name.size),
                                  leat_string_view_make(text + name.size + 1, category.size),
                                  graph};
+  return leat_ok_status();
+}
+
+// ---- Graphs -------------------------------------------------------------------------------------
+
+static leat_status_t copy_numbers(const uint32_t* numbers, size_t count, uint32_t** out_copy) {
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count + 1, out_copy));
+  if (count) memcpy(*out_copy, numbers, count * sizeof *numbers);
+  return leat_ok_status();
+}
+
+// Copies |text| to |*inout_next|, and moves that behind it. What is the same as in |last|, the node
+// before, is not copied again.
+static leat_string_view_t copy_text(leat_string_view_t text, leat_string_view_t last,
+                                    char** inout_next) {
+  if (leat_string_view_equal(text, last)) return last;
+  char* copy = *inout_next;
+  if (text.size) memcpy(copy, text.data, text.size);
+  *inout_next += text.size;
+  return leat_string_view_make(copy, text.size);
+}
+
+static leat_status_t copy_facts(const leat_span_graph_t* graph, leat_span_edges_t* edges) {
+  leat_span_facts_t last = {0};
+  size_t bytes = 1;
+  for (uint32_t i = 0; i < graph->node_count; ++i) {
+    const leat_span_facts_t* facts = &graph->nodes[i].facts;
+    bytes += facts->device.size + facts->outputs.size + facts->source.size;
+  }
+  LEAT_RETURN_IF_ERROR(
+      LEAT_ALLOCATE(leat_allocator_system(), (size_t)graph->node_count + 1, &edges->facts));
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), bytes, &edges->texts));
+  char* next = edges->texts;
+  for (uint32_t i = 0; i < graph->node_count; ++i) {
+    const leat_span_facts_t* facts = &graph->nodes[i].facts;
+    last.device = copy_text(facts->device, last.device, &next);
+    last.outputs = copy_text(facts->outputs, last.outputs, &next);
+    last.source = copy_text(facts->source, last.source, &next);
+    last.flops = facts->flops;
+    edges->facts[i] = last;
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_recording_add_graph(leat_recording_t* recording, size_t* inout_name_capacity,
+                                       size_t* inout_graph_capacity,
+                                       const leat_span_graph_t* graph) {
+  leat_span_edges_t edges = {.first_name = recording->name_count,
+                             .node_count = graph->node_count};
+  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), (size_t)recording->graph_count + 1,
+                                 &recording->graphs, inout_graph_capacity));
+  for (uint32_t i = 0; i < graph->node_count; ++i) {
+    leat_span_name_t made;
+    LEAT_RETURN_IF_ERROR(leat_recording_make_name(recording, inout_name_capacity,
+                                                  graph->nodes[i].name, graph->nodes[i].category,
+                                                  recording->graph_count + 1, &made));
+    recording->names[recording->name_count++] = made;
+  }
+  leat_status_t status =
+      copy_numbers(graph->first_producer, graph->node_count + 1, &edges.first_producer);
+  if (!status) {
+    status = copy_numbers(graph->producers, graph->first_producer[graph->node_count],
+                          &edges.producers);
+  }
+  if (!status) status = copy_facts(graph, &edges);
+  if (status) {
+    free_edges(&edges);
+    return status;
+  }
+  recording->graphs[recording->graph_count++] = edges;
   return leat_ok_status();
 }
 

@@ -25,6 +25,12 @@ LEAT_MUST_USE leat_status_t leat_recording_make_name(leat_recording_t* recording
                                                      leat_string_view_t name,
                                                      leat_string_view_t category, uint32_t graph,
                                                      leat_span_name_t* out_name);
+// Adds a graph, all of which is copied. On failure the names that were added stay, and belong to no
+// graph that the recording has.
+LEAT_MUST_USE leat_status_t leat_recording_add_graph(leat_recording_t* recording,
+                                                     size_t* inout_name_capacity,
+                                                     size_t* inout_graph_capacity,
+                                                     const leat_span_graph_t* graph);
 
 // A moment by the clock of spans (leat_span_now), that of deadlines and the wall's.
 typedef struct leat_moment_s { int64_t time, now_ns, wall_ns; } leat_moment_t;

@@ -397,43 +397,13 @@ uint32_t leat_span_name_slow(_Atomic(uint64_t)* cache, leat_string_view_t name,
 
 // ---- Graphs -------------------------------------------------------------------------------------
 
-static leat_status_t copy_numbers(const uint32_t* numbers, size_t count, uint32_t** out_copy) {
-  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count + 1, out_copy));
-  if (count) memcpy(*out_copy, numbers, count * sizeof *numbers);
-  return leat_ok_status();
-}
-
-// Names that were added before a failure stay, and belong to no graph that the recording has.
-static leat_status_t add_graph(const leat_span_graph_t* graph) {
-  leat_recording_t* current = recorder.current;
-  leat_span_edges_t edges = {.first_name = current->name_count, .node_count = graph->node_count};
-  LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), (size_t)current->graph_count + 1,
-                                 &current->graphs, &recorder.graph_capacity));
-  for (uint32_t i = 0; i < graph->node_count; ++i) {
-    leat_span_name_t made;
-    LEAT_RETURN_IF_ERROR(leat_recording_make_name(current, &recorder.name_capacity,
-                                                  graph->nodes[i].name, graph->nodes[i].category,
-                                                  current->graph_count + 1, &made));
-    current->names[current->name_count++] = made;
-  }
-  LEAT_RETURN_IF_ERROR(
-      copy_numbers(graph->first_producer, graph->node_count + 1, &edges.first_producer));
-  leat_status_t status = copy_numbers(graph->producers, graph->first_producer[graph->node_count],
-                                      &edges.producers);
-  if (status) {
-    leat_allocator_free(leat_allocator_system(), edges.first_producer);
-    return status;
-  }
-  current->graphs[current->graph_count++] = edges;
-  return leat_ok_status();
-}
-
 void leat_span_tell_graph(_Atomic(uint32_t)* told, const leat_span_graph_t* graph) {
   lock();
   if (recorder.current &&
       atomic_load_explicit(told, memory_order_relaxed) != recorder.last_number) {
     const uint32_t first = recorder.current->name_count;
-    leat_status_t status = add_graph(graph);
+    leat_status_t status = leat_recording_add_graph(
+        recorder.current, &recorder.name_capacity, &recorder.graph_capacity, graph);
     for (uint32_t i = 0; i < graph->node_count && !status; ++i) {
       if (!graph->nodes[i].cache) continue;
       atomic_store_explicit(graph->nodes[i].cache,

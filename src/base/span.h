@@ -151,10 +151,19 @@ typedef struct leat_span_work_s {
 } leat_span_work_t;
 extern LEAT_THREAD_LOCAL leat_span_work_t leat_span_work_of_thread;
 
+// What is known of a node before it runs, for people. Texts may be empty.
+typedef struct leat_span_facts_s {
+  leat_string_view_t device;
+  leat_string_view_t outputs;  // their types and shapes: "float32 [32,10], int32 []"
+  leat_string_view_t source;   // the line of the program that added it: "train.py:12"
+  double flops;                // floating-point operations, estimated; below 0: not known
+} leat_span_facts_t;
+
 // A graph that is run as a whole: its nodes, and which of them each takes values from or waits for.
 typedef struct leat_span_node_s {
   leat_string_view_t name, category;
   _Atomic(uint64_t)* cache;  // of leat_span_name, which gives the node's number then; may be NULL
+  leat_span_facts_t facts;
 } leat_span_node_t;
 typedef struct leat_span_graph_s {
   const leat_span_node_t* nodes;
@@ -215,6 +224,8 @@ typedef struct leat_span_edges_s {
   uint32_t first_name, node_count;  // its nodes are names of the recording, one behind the other
   uint32_t* first_producer;         // [node_count + 1]
   uint32_t* producers;              // nodes of the graph, from 0 on
+  leat_span_facts_t* facts;         // [node_count]
+  char* texts;                      // those of the facts
 } leat_span_edges_t;
 
 // What was recorded.

@@ -161,11 +161,16 @@ static _Atomic(uint64_t) graph_caches[3];
 // Tells of a graph of three nodes: 2 takes values from 0 and 1.
 static void tell_graph(_Atomic(uint32_t)* told) {
   static const uint32_t kFirst[] = {0, 0, 0, 2}, kProducers[] = {0, 1};
-  const leat_span_node_t nodes[] = {{LEAT_SV("x"), LEAT_SV("A"), &graph_caches[0]},
-                                    {LEAT_SV("y"), LEAT_SV("A"), NULL},
-                                    {LEAT_SV("z"), LEAT_SV("B"), &graph_caches[2]}};
+  char device[] = "CPU:0", source[] = "a.py:3";
+  const leat_string_view_t on = leat_string_view_from(device);
+  const leat_span_node_t nodes[] = {
+      {LEAT_SV("x"), LEAT_SV("A"), &graph_caches[0], {on, LEAT_SV("int32 []"), {0}, -1}},
+      {LEAT_SV("y"), LEAT_SV("A"), NULL, {{0}, {0}, {0}, -1}},
+      {LEAT_SV("z"), LEAT_SV("B"), &graph_caches[2],
+       {on, {0}, leat_string_view_from(source), 5}}};
   const leat_span_graph_t graph = {nodes, 3, kFirst, kProducers};
   leat_span_tell_graph(told, &graph);
+  device[0] = source[0] = '?';  // both were copied
 }
 
 // A node of a graph has another number than one of the same name in another graph or in none.
@@ -193,6 +198,12 @@ static void graphs_are_told_once_in_a_recording(void** state) {
     assert_int_equal(edges->first_producer[2], 0);
     assert_int_equal(edges->first_producer[3], 2);
     assert_int_equal(edges->producers[1], 1);
+    assert_true(leat_string_view_equals(edges->facts[0].device, "CPU:0"));
+    assert_true(leat_string_view_equals(edges->facts[0].outputs, "int32 []"));
+    assert_true(edges->facts[1].device.size == 0 && edges->facts[1].flops < 0);
+    assert_true(leat_string_view_equals(edges->facts[2].device, "CPU:0"));
+    assert_true(leat_string_view_equals(edges->facts[2].source, "a.py:3"));
+    assert_true(edges->facts[2].flops == 5);
     leat_recording_free(recording);
   }
 }

@@ -33,6 +33,7 @@ static void storage_free(leat_graph_storage_t* storage) {
     leat_tensor_release(&kept->tensor);
   }
   leat_function_library_free(storage->functions);
+  leat_source_lines_free(atomic_load_explicit(&storage->source_lines, memory_order_relaxed));
   leat_string_map_deinitialize(&storage->suffixes);
   leat_word_map_deinitialize(&storage->values);
   leat_word_map_deinitialize(&storage->referents);

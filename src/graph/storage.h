@@ -30,6 +30,9 @@ typedef struct leat_kept_attrs_s {
   int count;
 } leat_kept_attrs_t;
 
+typedef struct leat_source_lines_s leat_source_lines_t;
+void leat_source_lines_free(leat_source_lines_t* lines);  // NULL is allowed
+
 // The storage. Other rooms allocate from |arena| what shall live as long as the graph, and call the
 // functions below; the other fields are for the files of src/graph/.
 struct leat_graph_storage_s {
@@ -49,6 +52,9 @@ struct leat_graph_storage_s {
   leat_word_map_t referents;     // output -> leat_partial_value_t*: leat_graph_set_referents
   int value_budget;              // steps that the current walk of graph/inference/ may still take
   struct leat_function_library_s* functions;  // the graph's, if it has one that is not its parent's
+  // graph/source_line.h; NULL: none were told. Whoever runs a graph that was made from this one may
+  // look while this one grows.
+  _Atomic(leat_source_lines_t*) source_lines;
 };
 
 // Creates a storage with one reference. |parent| is retained and may be NULL. RESOURCE_EXHAUSTED

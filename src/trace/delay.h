@@ -41,6 +41,8 @@ typedef enum leat_delay_cause_e {
   LEAT_DELAY_POSTED,      // a message was ready to be sent, or had come
   LEAT_DELAY_CODING,      // a message was made of a value, or a value of a message
   LEAT_DELAY_FLIGHT,      // a message was under way
+  LEAT_DELAY_COPY,        // a stream copied between host and device
+  LEAT_DELAY_STREAM,      // work was launched, and its stream had not begun with it
   LEAT_DELAY_CAUSES,
 } leat_delay_cause_t;
 // A word or two: "lock", "waiting for input".
@@ -123,6 +125,19 @@ LEAT_MUST_USE leat_status_t leat_delays_of_step(const leat_delays_t* delays, siz
 LEAT_MUST_USE leat_status_t leat_delays_of_group(const leat_delays_t* delays, size_t group,
                                                  leat_arena_t* arena, leat_delay_t** out_list,
                                                  size_t* out_count);
+// A delay of one step as an arrow: what the row |to| waited for until |delay.end_ns| was on the row
+// |from|. UINT32_MAX: it was on no other row, or nobody knows.
+typedef struct leat_delay_arrow_s {
+  leat_delay_t delay;
+  size_t step;
+  uint32_t from, to;
+} leat_delay_arrow_t;
+// The |most| delays from which steps would gain the most, of those whose longest piece lies at
+// least in part between |begin_ns| and |end_ns|, the greatest first. Computing is no delay.
+LEAT_MUST_USE leat_status_t leat_delays_arrows(const leat_delays_t* delays, int64_t begin_ns,
+                                               int64_t end_ns, size_t most, leat_arena_t* arena,
+                                               leat_delay_arrow_t** out_arrows,
+                                               size_t* out_count);
 // A sentence without its full stop.
 void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
                       leat_string_builder_t* out);

@@ -47,7 +47,8 @@ static void name_of(uint32_t node, leat_slice_name_t* out_name) {
 static void add_node(scene_t* scene, uint32_t node, uint32_t* producers, uint32_t count) {
   leat_slice_name_t name;
   name_of(node, &name);
-  const leat_timeline_node_t added = {7, name.node, producers, count};
+  const leat_timeline_node_t added = {.graph = 7, .name = name.node, .producers = producers,
+                                      .producer_count = count};
   LEAT_EXPECT_OK(leat_timeline_builder_node(scene->builder, &added));
 }
 

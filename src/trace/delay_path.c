@@ -96,12 +96,14 @@ static void add_limit(path_t* path, limit_t limit) {
 
 // ---- The walk -----------------------------------------------------------------------------------
 
-static uint32_t cause_of(const leat_row_state_t* state, const scope_t* scope) {
+static uint32_t cause_of(const path_t* path, const leat_row_state_t* state,
+                         const scope_t* scope) {
   if (state->blocked) {
     switch (state->blocked_kind) {
       case LEAT_SPAN_LOCK: return LEAT_DELAY_LOCK;
       case LEAT_SPAN_MEMORY: return LEAT_DELAY_MEMORY;
       case LEAT_SPAN_FILE: return LEAT_DELAY_SYSTEM;
+      case LEAT_SPAN_STREAM_WAIT: return LEAT_DELAY_STREAM;
       case LEAT_SPAN_OFF_CORE:
         if (state->blocked_value == LEAT_OFF_CORE_PREEMPTED) return LEAT_DELAY_PREEMPTED;
         if (state->blocked_value == LEAT_OFF_CORE_READY) return LEAT_DELAY_WAKE;
@@ -113,6 +115,9 @@ static uint32_t cause_of(const leat_row_state_t* state, const scope_t* scope) {
   }
   if (!leat_rows_is_working(state)) {
     return scope->input ? LEAT_DELAY_INPUT : scope->recv ? LEAT_DELAY_SENDER : LEAT_DELAY_WAIT;
+  }
+  if (state->kernel && leat_rows_kind(&path->rows, state->kernel) == LEAT_SPAN_COPY) {
+    return LEAT_DELAY_COPY;
   }
   if (scope->input) return LEAT_DELAY_INPUT_WORK;
   return state->kernel ? LEAT_DELAY_COMPUTE : LEAT_DELAY_RUNTIME;
@@ -133,12 +138,12 @@ static void blame(const path_t* path, const leat_row_state_t* state, leat_path_p
 static leat_status_t add_state(path_t* path, const scope_t* scope, uint32_t row,
                                const leat_row_state_t* state, int64_t begin_ns, int64_t end_ns) {
   leat_path_piece_t piece = {.begin_ns = begin_ns, .end_ns = end_ns, .most_ns = scope->most_ns,
-                             .row = row, .cause = cause_of(state, scope),
+                             .row = row, .cause = cause_of(path, state, scope),
                              .name = name_of(path, state->kernel), .other = LEAT_NO_NAME};
   blame(path, state, &piece);
   if (piece.cause == LEAT_DELAY_WAIT && scope->sleeper) {
     // The recording does not show what the thread did that woke the other one.
-    piece.cause = cause_of(scope->sleeper, scope);
+    piece.cause = cause_of(path, scope->sleeper, scope);
     piece.name = name_of(path, scope->sleeper->kernel);
     blame(path, scope->sleeper, &piece);
   } else if (piece.cause == LEAT_DELAY_INPUT || piece.cause == LEAT_DELAY_INPUT_WORK) {
@@ -305,7 +310,7 @@ static leat_status_t add_readiness(path_t* path, const scope_t* outer, const lea
       piece.cause = LEAT_DELAY_WAKE;
       piece.name = LEAT_NO_NAME;
     } else if (state.blocked) {
-      piece.cause = cause_of(&state, &scope);
+      piece.cause = cause_of(path, &state, &scope);
       blame(path, &state, &piece);
     } else if (state.kernel) {
       piece.cause = LEAT_DELAY_TURN;
@@ -404,9 +409,11 @@ static leat_status_t walk_asynchronous(path_t* path, scope_t* scope, const leat_
 
 // The walk came to the beginning of a kernel. Work on a stream followed other work there, or a wait
 // for another stream, or else its launch by a kernel, to which this moves.
-static void walk_launch(const path_t* path, const leat_row_state_t* state, uint32_t* inout_row,
-                        int64_t* inout_ns) {
-  if (!leat_rows_is_stream_work(leat_rows_kind(&path->rows, state->kernel))) return;
+static leat_status_t walk_launch(path_t* path, const scope_t* scope, const leat_row_state_t* state,
+                                 uint32_t* inout_row, int64_t* inout_ns) {
+  if (!leat_rows_is_stream_work(leat_rows_kind(&path->rows, state->kernel))) {
+    return leat_ok_status();
+  }
   const leat_timeline_row_t* r = path->rows.timeline->rows[*inout_row];
   for (uint32_t l = 0; l < r->lane_count; ++l) {
     const leat_lane_t* lane = &r->lanes[l];
@@ -415,10 +422,15 @@ static void walk_launch(const path_t* path, const leat_row_state_t* state, uint3
         path->graph, LEAT_SPAN_LAUNCH, lane->values[state->kernel - lane->slices], *inout_ns);
     const leat_row_state_t before = leat_rows_look(&path->rows, *inout_row, *inout_ns);
     const bool was_idle = !before.blocked && !leat_rows_is_working(&before);
-    if (!launch || launch->slice->begin_ns < before.begin_ns || !was_idle) return;
+    if (!launch || launch->slice->begin_ns < before.begin_ns || !was_idle) break;
+    const int64_t from_ns = LEAT_MAX(launch->slice->end_ns, scope->floor_ns);
+    LEAT_RETURN_IF_ERROR(add_wait(path, scope, *inout_row, LEAT_DELAY_STREAM, state->kernel,
+                                  from_ns, *inout_ns));
     *inout_row = launch->row;
-    return;
+    *inout_ns = LEAT_MIN(from_ns, *inout_ns);
+    break;
   }
+  return leat_ok_status();
 }
 
 // The walk came to the beginning of a task: it was queued before.
@@ -479,7 +491,7 @@ static leat_status_t walk(path_t* path, const scope_t* outer, uint32_t row, int6
       bool is_found = false;
       if (now_ns > scope.floor_ns && !scope.input && state.kernel &&
           now_ns == state.kernel->begin_ns) {
-        walk_launch(path, &state, &row, &now_ns);
+        LEAT_RETURN_IF_ERROR(walk_launch(path, &scope, &state, &row, &now_ns));
         LEAT_RETURN_IF_ERROR(walk_edges(path, &scope, state.kernel, &row, &now_ns, &is_found));
       }
       if (now_ns > scope.floor_ns && !scope.input && !is_found) {

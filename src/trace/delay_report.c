@@ -38,7 +38,9 @@ const char* leat_delay_cause_name(leat_delay_cause_t cause) {
       [LEAT_DELAY_SENDER] = "waiting for the sender",
       [LEAT_DELAY_POSTED] = "message queued",
       [LEAT_DELAY_CODING] = "message coded",
-      [LEAT_DELAY_FLIGHT] = "message in flight"};
+      [LEAT_DELAY_FLIGHT] = "message in flight",
+      [LEAT_DELAY_COPY] = "copying",
+      [LEAT_DELAY_STREAM] = "waiting for the stream"};
   return (unsigned)cause < LEAT_DELAY_CAUSES ? kNames[cause] : "unknown";
 }
 
@@ -121,7 +123,9 @@ void leat_delay_print(const leat_delays_t* delays, const leat_delay_t* delay,
       [LEAT_DELAY_SENDER] = {"A kernel", " waited ", " for its value, the sender of which, "},
       [LEAT_DELAY_POSTED] = {"A kernel", " waited ", " for a message that lay with a task"},
       [LEAT_DELAY_CODING] = {"A kernel", " waited ", " for a message to be written or read"},
-      [LEAT_DELAY_FLIGHT] = {"A kernel", " waited ", " for a message that was under way"}};
+      [LEAT_DELAY_FLIGHT] = {"A kernel", " waited ", " for a message that was under way"},
+      [LEAT_DELAY_COPY] = {"The step", " copied for ", " between host and device"},
+      [LEAT_DELAY_STREAM] = {"Work", " waited ", " for its stream"}};
   const leat_timeline_t* timeline = delays->timeline;
   print_kernel(timeline, delay->name, kSentences[delay->cause].no_kernel, out);
   leat_string_builder_append(out, leat_string_view_from(kSentences[delay->cause].before));

@@ -1,10 +1,10 @@
 // The delay finder on recordings that are made from seeds, since a real one depends on the machine.
 // A program is imitated span by span as the tracer records it: a caller runs steps, each takes a
-// batch from a queue, computes a chain of kernels, two branches on the threads of a pool, and a
-// tail; a feeder's steps read a file, decode it and fill the queue; in every other trial another
-// caller runs steps of its own. Kernels vary, and now and then wait a little for a lock, a
-// core or memory. Into this one delay of a known kind is planted, in one step or in all, and the
-// finder must name it first.
+// batch from a queue, computes a chain of kernels, two branches on the threads of a pool, has a
+// device copy something to the host, and computes a tail; a feeder's steps read a file, decode it
+// and fill the queue; in every other trial another caller runs steps of its own. Kernels vary, and
+// now and then wait a little for a lock, a core or memory. Into this one delay of a known kind is
+// planted, in one step or in all, and the finder must name it first.
 #include "trace/delay.h"
 
 #include "base/checked.h"
@@ -20,7 +20,7 @@
 #define BRANCH_KERNELS 2
 #define KERNELS (CHAIN + BRANCHES * BRANCH_KERNELS + 2)  // two are the tail
 
-enum { CALLER, FEEDER, POOL, OTHER = POOL + BRANCHES };
+enum { CALLER, FEEDER, POOL, OTHER = POOL + BRANCHES, STREAM };
 
 // What is planted: a cause, and of those that hit a kernel which one.
 typedef struct plant_s {
@@ -34,7 +34,7 @@ typedef struct program_s {
   test_recording_t recording;
   leat_philox_t random;
   plant_t plant;
-  uint32_t kernels[KERNELS], dequeue, enqueue, read, decode, foreign;  // names
+  uint32_t kernels[KERNELS], dequeue, enqueue, read, decode, foreign, copy;  // names
   int64_t lengths[KERNELS];
   int64_t feeder_ns, pool_ns[BRANCHES];  // since when they have nothing to do
 } program_t;
@@ -141,6 +141,20 @@ static int64_t run_branches(program_t* p, int64_t fork, int step) {
   return join;
 }
 
+// The caller waits at |time| for what a stream copies; returns when it goes on.
+static int64_t copy_back(program_t* p, int64_t time, int step) {
+  leat_philox_t* random = &p->random;
+  const int64_t begin = time + between(random, 3 * US, 15 * US) +
+                        planted(p, step, LEAT_DELAY_STREAM);
+  const int64_t end = begin + between(random, 20 * US, 60 * US) +
+                      planted(p, step, LEAT_DELAY_COPY);
+  const int64_t woken = end + between(random, 5 * US, 15 * US);
+  add(p, CALLER, time + US, time + US, LEAT_SPAN_LAUNCH, p->copy, 7000 + step);
+  add(p, STREAM, begin, end, LEAT_SPAN_COPY, p->copy, 7000 + step);
+  add(p, CALLER, time + 2 * US, woken, LEAT_SPAN_WAIT, 0, 0);
+  return woken;
+}
+
 // A step that begins at |begin|; returns its end.
 static int64_t run_step(program_t* p, int64_t begin, int step) {
   leat_philox_t* random = &p->random;
@@ -158,7 +172,7 @@ static int64_t run_step(program_t* p, int64_t begin, int step) {
   const int64_t woken = join + between(random, 5 * US, 30 * US) +
                         planted(p, step, LEAT_DELAY_WAKE);
   add(p, CALLER, now + 2 * US, woken, LEAT_SPAN_WAIT, 0, 0);
-  now = woken;
+  now = copy_back(p, woken, step);
   for (int k = KERNELS - 2; k < KERNELS; ++k) now = run_kernel(p, CALLER, now + US, step, k);
   add(p, CALLER, begin, now + US, LEAT_SPAN_STEP, 0, 1 + step);
   return now + US;
@@ -180,7 +194,8 @@ static void make_names(program_t* p) {
                                               "left/b", "right/a", "right/b", "loss", "update"};
   static const char* const kOps[KERNELS] = {"Conv2D", "Relu", "Conv2D", "MaxPool", "MatMul",
                                             "Add", "MatMul", "Mul", "Sum", "ApplyAdam"};
-  static const char* const kThreads[] = {"main", "feeder", "leat_pool", "leat_pool", "other"};
+  static const char* const kThreads[] = {"main", "feeder", "leat_pool", "leat_pool", "other",
+                                         "stream 0"};
   test_recording_t* r = &p->recording;
   for (size_t i = 0; i < sizeof kThreads / sizeof *kThreads; ++i) test_add_thread(r, kThreads[i]);
   for (int i = 0; i < KERNELS; ++i) p->kernels[i] = test_add_name(r, kNodes[i], kOps[i]);
@@ -189,6 +204,7 @@ static void make_names(program_t* p) {
   p->read = test_add_name(r, "read", "ReadFile");
   p->decode = test_add_name(r, "decode", "DecodePng");
   p->foreign = test_add_name(r, "foreign", "Exp");
+  p->copy = test_add_name(r, "logits", "copy from the device");
 }
 
 // Makes the recording of a trial, and reads it.
@@ -217,6 +233,8 @@ static const char* node_of(const plant_t* plant) {
     case LEAT_DELAY_INPUT:
     case LEAT_DELAY_INPUT_WORK: return "next";
     case LEAT_DELAY_SYSTEM: return "read";
+    case LEAT_DELAY_COPY:
+    case LEAT_DELAY_STREAM: return "logits";
     case LEAT_DELAY_QUEUED:
     case LEAT_DELAY_WAKE: return NULL;
     default: return kNodes[plant->kernel];
@@ -247,7 +265,7 @@ static plant_t choose(uint64_t seed) {
   static const uint32_t kCauses[] = {
       LEAT_DELAY_INPUT, LEAT_DELAY_INPUT_WORK, LEAT_DELAY_QUEUED, LEAT_DELAY_WAKE,
       LEAT_DELAY_PREEMPTED, LEAT_DELAY_LOCK, LEAT_DELAY_SYSTEM, LEAT_DELAY_MEMORY,
-      LEAT_DELAY_COMPUTE};
+      LEAT_DELAY_COMPUTE, LEAT_DELAY_COPY, LEAT_DELAY_STREAM};
   leat_philox_t random = leat_philox_make(seed, 99);
   plant_t plant = {.cause = kCauses[seed % (sizeof kCauses / sizeof *kCauses)]};
   plant.kernel = (int)between(&random, 0, KERNELS - 1);

@@ -16,6 +16,7 @@
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define MONOTONIC_CLOCK 3  // Perfetto's number
 #define SEQUENCE 1
+#define MAX_FLOPS 1e18  // that files tell
 
 // A span and its row: a thread's, or, from |thread_count| on, one of asynchronous kernels.
 typedef struct placed_s {
@@ -290,6 +291,12 @@ static leat_status_t put_spans(writer_t* w, size_t first, size_t end, const plac
   return leat_ok_status();
 }
 
+// The flops of a node as files have them.
+static int64_t flops_of(const leat_span_facts_t* facts) {
+  if (!(facts->flops >= 0)) return 0;
+  return facts->flops < MAX_FLOPS ? 1 + (int64_t)facts->flops : (int64_t)MAX_FLOPS;
+}
+
 // The nodes of the graphs that ran, in events that a viewer does not draw.
 static leat_status_t put_graphs(writer_t* w) {
   const leat_recording_t* recording = w->rows->recording;
@@ -301,6 +308,13 @@ static leat_status_t put_graphs(writer_t* w) {
           .graph = g + 1,
           .node = recording->names[edges->first_name + i].name,
           .producers = {edges->producers + first, edges->first_producer[i + 1] - first}};
+      if (edges->facts) {
+        const leat_span_facts_t* facts = &edges->facts[i];
+        node.device = facts->device;
+        node.outputs = facts->outputs;
+        node.source = facts->source;
+        node.flops = flops_of(facts);
+      }
       leat_pb_track_event_t event = {.track_uuid = (uint64_t)w->process << 32,
                                      .graph_node = &node};
       leat_pb_trace_packet_t packet = {.track_event = &event};
@@ -391,6 +405,17 @@ static void put_chrome_arrow(writer_t* w, const placed_t* item, int64_t begin) {
                             row_thread(w->rows, item->row), begin / 1000, (int)(begin % 1000));
 }
 
+static void put_chrome_facts(writer_t* w, const leat_span_facts_t* facts) {
+  const struct { const char* name; leat_string_view_t text; } kTexts[] = {
+      {"device", facts->device}, {"outputs", facts->outputs}, {"source", facts->source}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kTexts); ++i) {
+    if (!kTexts[i].text.size) continue;
+    leat_string_builder_print(w->out, ",\"%s\":", kTexts[i].name);
+    leat_json_append_string(w->out, kTexts[i].text);
+  }
+  leat_string_builder_print(w->out, ",\"flops\":%" PRId64, flops_of(facts));
+}
+
 static leat_status_t put_chrome_graphs(writer_t* w) {
   const leat_recording_t* recording = w->rows->recording;
   for (uint32_t g = 0; g < recording->graph_count; ++g) {
@@ -405,6 +430,7 @@ static leat_status_t put_chrome_graphs(writer_t* w) {
       }
       leat_string_builder_append(w->out, LEAT_SV("],\"node\":"));
       leat_json_append_string(w->out, recording->names[edges->first_name + i].name);
+      if (edges->facts) put_chrome_facts(w, &edges->facts[i]);
       leat_string_builder_append(w->out, LEAT_SV("}},\n"));
       LEAT_RETURN_IF_ERROR(flush(w, FLUSH_BYTES));
     }

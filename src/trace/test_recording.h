@@ -30,6 +30,7 @@ typedef struct test_spans_s {
 typedef struct test_graph_s {
   leat_span_edges_t edges;
   uint32_t first_producer[TEST_NAMES + 1], producers[TEST_NAMES];
+  leat_span_facts_t facts[TEST_NAMES];
 } test_graph_t;
 
 typedef struct test_recording_s {
@@ -129,7 +130,17 @@ static inline void test_add_graph(test_recording_t* recording, uint32_t first, u
   }
   graph->first_producer[count] = edge;
   assert_true(edges[edge][0] < 0);
-  graph->edges = (leat_span_edges_t){first, count, graph->first_producer, graph->producers};
+  graph->edges = (leat_span_edges_t){.first_name = first, .node_count = count,
+                                     .first_producer = graph->first_producer,
+                                     .producers = graph->producers, .facts = graph->facts};
+  for (uint32_t i = 0; i < count; ++i) graph->facts[i] = (leat_span_facts_t){.flops = -1};
+}
+
+// Tells what is known of a node of the graph, counted from its first one.
+static inline void test_set_facts(test_recording_t* recording, uint32_t node,
+                                  const leat_span_facts_t* facts) {
+  assert_true(node < recording->graph.edges.node_count);
+  recording->graph.facts[node] = *facts;
 }
 
 // The recording as it would be made; it lives as long as |recording|, and its chunks are freed by

@@ -252,6 +252,9 @@ leat_status_t leat_timeline_builder_node(leat_timeline_builder_t* builder,
   LEAT_RETURN_IF_ERROR(LEAT_GROW(leat_allocator_system(), timeline->node_count + 1,
                                  &timeline->nodes, &builder->node_capacity));
   LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, node->name, &copy.name));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, node->device, &copy.device));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, node->outputs, &copy.outputs));
+  LEAT_RETURN_IF_ERROR(leat_timeline_builder_copy(builder, node->source, &copy.source));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&timeline->arena, node->producer_count + 1, &copy.producers));
   for (uint32_t i = 0; i < node->producer_count; ++i) copy.producers[i] = node->producers[i];
   timeline->nodes[timeline->node_count++] = copy;

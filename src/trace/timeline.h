@@ -39,6 +39,9 @@ typedef struct leat_timeline_node_s {
   leat_string_view_t name;
   uint32_t* producers;
   uint32_t producer_count;
+  // As in leat_span_facts_t; |flops| is 1 more than there are, and 0 where they are not known.
+  leat_string_view_t device, outputs, source;
+  int64_t flops;
 } leat_timeline_node_t;
 
 // How the clock of a process was related to that of the file's times.

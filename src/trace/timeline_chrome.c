@@ -189,6 +189,7 @@ typedef struct event_s {
   int64_t process, thread, begin_ns, length_ns;
   // Of "args": of a description the name that it gives.
   leat_string_view_t node, given_name;
+  leat_timeline_node_t described;  // the texts and flops of a node of a graph
   leat_slice_facts_t facts;
   uint64_t graph;
   uint32_t producer_count;
@@ -215,6 +216,9 @@ static void read_argument(cursor_t* c, leat_string_view_t key, event_t* event) {
     const leat_string_view_t text = read_string(c);
     if (leat_string_view_equals(key, "node")) event->node = text;
     if (leat_string_view_equals(key, "name")) event->given_name = text;
+    if (leat_string_view_equals(key, "device")) event->described.device = text;
+    if (leat_string_view_equals(key, "outputs")) event->described.outputs = text;
+    if (leat_string_view_equals(key, "source")) event->described.source = text;
   } else if (leat_string_view_equals(key, "producers")) {
     read_producers(c, event);
   } else if (kind == '{' || kind == '[') {
@@ -223,6 +227,8 @@ static void read_argument(cursor_t* c, leat_string_view_t key, event_t* event) {
     const int64_t number = to_int(read_word(c));
     if (leat_string_view_equals(key, "by")) {
       event->facts.by = (uint32_t)number;
+    } else if (leat_string_view_equals(key, "flops")) {
+      event->described.flops = number;
     } else if (leat_string_view_equals(key, "graph")) {
       event->graph = (uint32_t)number;
     } else if (leat_string_view_equals(key, "in step")) {
@@ -332,8 +338,11 @@ static leat_status_t put_event(reader_t* reader, const event_t* event) {
     return leat_timeline_builder_process(reader->builder, event->process, event->given_name);
   }
   if (leat_string_view_equals(event->name, "leat_graph_node")) {
-    const leat_timeline_node_t node = {graph_of(event), event->node, reader->producers,
-                                       event->producer_count};
+    leat_timeline_node_t node = event->described;
+    node.graph = graph_of(event);
+    node.name = event->node;
+    node.producers = reader->producers;
+    node.producer_count = event->producer_count;
     return leat_timeline_builder_node(reader->builder, &node);
   }
   return leat_ok_status();

@@ -1,7 +1,7 @@
 // The head of an image has everything but the slices, and is small; the lanes follow it, each array
 // in one piece, so that a lane of the timeline points into the image:
 //
-//   "LEATTIM1" | u32 crc of what follows up to the lanes | u32 layout | u64 bytes of the head |
+//   "LEATTIM2" | u32 crc of what follows up to the lanes | u32 layout | u64 bytes of the head |
 //   u64 bytes of the lanes | head | lanes | u64 crc of the lanes
 //   head:  sums, names, nodes, processes, clocks, rows with the counts of their lanes
 //   lanes: of each row and depth the slices, the values, the steps, filled up to a multiple of 8
@@ -20,7 +20,7 @@
 #include "trace/image_bytes.h"
 #include "trace/lane_spill.h"
 
-#define MAGIC "LEATTIM1"
+#define MAGIC "LEATTIM2"
 #define FIXED_BYTES 32
 #define TAIL_BYTES 8
 #define COPY_BYTES ((size_t)1 << 20)
@@ -103,6 +103,10 @@ static void put_head(const leat_timeline_t* timeline, const leat_lane_spill_t* s
     leat_image_put_text(head, node->name);
     leat_image_put_word(head, node->producer_count);
     leat_image_put(head, node->producers, node->producer_count * sizeof *node->producers);
+    leat_image_put_text(head, node->device);
+    leat_image_put_text(head, node->outputs);
+    leat_image_put_text(head, node->source);
+    leat_image_put_word(head, (uint64_t)node->flops);
   }
   leat_image_put_word(head, timeline->process_count);
   for (size_t i = 0; i < timeline->process_count; ++i) {
@@ -246,7 +250,7 @@ static leat_status_t take_names(leat_image_reader_t* reader, leat_timeline_t* ti
 }
 
 static leat_status_t take_nodes(leat_image_reader_t* reader, leat_timeline_t* timeline) {
-  const size_t count = leat_image_take_count(reader, 3 * sizeof(uint64_t) + 1);
+  const size_t count = leat_image_take_count(reader, 7 * sizeof(uint64_t) + 4);
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), count + 1, &timeline->nodes));
   for (size_t i = 0; i < count; ++i) {
     leat_timeline_node_t* node = &timeline->nodes[i];
@@ -256,6 +260,10 @@ static leat_status_t take_nodes(leat_image_reader_t* reader, leat_timeline_t* ti
     LEAT_RETURN_IF_ERROR(LEAT_NEW(&timeline->arena, producers + 1, &node->producers));
     leat_image_take_items(reader, node->producers, producers, sizeof *node->producers);
     node->producer_count = (uint32_t)producers;
+    node->device = leat_image_take_text(reader);
+    node->outputs = leat_image_take_text(reader);
+    node->source = leat_image_take_text(reader);
+    node->flops = (int64_t)leat_image_take_word(reader);
     reader->has_failed |= producers > UINT32_MAX;
   }
   timeline->node_count = count;

@@ -43,6 +43,8 @@ static void make(uint64_t seed, int steps) {
   test_add_name(&r, "layer/b", "Add");
   test_add_name(&r, "layer/c", "Relu");
   test_add_graph(&r, first, 3, kEdges);
+  test_set_facts(&r, 1, &(leat_span_facts_t){LEAT_SV("/device:CPU:0"), LEAT_SV("float [2]"),
+                                             LEAT_SV("train.py:7"), 2});
   int64_t now = 1000;
   for (int i = 0; i < steps; ++i) {
     const int64_t begin = now;
@@ -125,6 +127,9 @@ static void expect_same(const leat_timeline_t* a, const leat_timeline_t* b) {
   for (size_t i = 0; i < a->node_count; ++i) {
     const leat_timeline_node_t *x = &a->nodes[i], *y = &b->nodes[i];
     assert_true(x->graph == y->graph && leat_string_view_equal(x->name, y->name));
+    assert_true(leat_string_view_equal(x->device, y->device) && x->flops == y->flops);
+    assert_true(leat_string_view_equal(x->outputs, y->outputs));
+    assert_true(leat_string_view_equal(x->source, y->source));
     assert_int_equal(x->producer_count, y->producer_count);
     assert_memory_equal(x->producers, y->producers, x->producer_count * sizeof *x->producers);
   }

@@ -173,6 +173,10 @@ static leat_status_t put_node(reader_t* reader, const event_t* event, bool* out_
     switch (walk.tag) {
       case NUMBER(1): node.graph = graph_of(event->uuid, walk.value); break;
       case BYTES(2): node.name = walk.bytes; break;
+      case BYTES(4): node.device = walk.bytes; break;
+      case BYTES(5): node.outputs = walk.bytes; break;
+      case BYTES(6): node.source = walk.bytes; break;
+      case NUMBER(7): node.flops = (int64_t)walk.value; break;
       case NUMBER(3):
         if (node.producer_count < MAX_PRODUCERS) {
           producers[node.producer_count++] = (uint32_t)walk.value;

@@ -164,6 +164,10 @@ static void make_graph(test_recording_t* out_recording) {
   static const int kEdges[][2] = {{0, 1}, {-1, 0}};
   make(out_recording);
   test_add_graph(out_recording, 1, 2, kEdges);
+  test_set_facts(out_recording, 0, &(leat_span_facts_t){
+                     LEAT_SV("/device:CPU:0"), LEAT_SV("float [32,10], int32 []"),
+                     LEAT_SV("a \"b\".py:12"), 640});
+  test_set_facts(out_recording, 1, &(leat_span_facts_t){.flops = 1e300});
   test_add_span(out_recording, 0, 7000, 7000, LEAT_SPAN_SEND, 0, INT64_MAX - 6);
   test_add_span(out_recording, 1, 7100, 7200, LEAT_SPAN_DECODE, 0, INT64_MAX - 6);
 }
@@ -203,6 +207,10 @@ static void expect_equal_timelines(const leat_timeline_t* a, const leat_timeline
   for (size_t i = 0; i < a->node_count; ++i) {
     assert_int_equal(a->nodes[i].graph, b->nodes[i].graph);
     assert_true(leat_string_view_equal(a->nodes[i].name, b->nodes[i].name));
+    assert_true(leat_string_view_equal(a->nodes[i].device, b->nodes[i].device));
+    assert_true(leat_string_view_equal(a->nodes[i].outputs, b->nodes[i].outputs));
+    assert_true(leat_string_view_equal(a->nodes[i].source, b->nodes[i].source));
+    assert_int_equal(a->nodes[i].flops, b->nodes[i].flops);
     assert_int_equal(a->nodes[i].producer_count, b->nodes[i].producer_count);
     for (uint32_t k = 0; k < a->nodes[i].producer_count; ++k) {
       assert_int_equal(a->nodes[i].producers[k], b->nodes[i].producers[k]);
@@ -217,6 +225,12 @@ static void both_formats_give_the_same(void** state) {
   leat_timeline_t* chrome = test_recording_read_back(&recording, "both.json");
   test_recording_deinitialize(&recording);
   assert_int_equal(perfetto->node_count, 2);
+  assert_true(leat_string_view_equals(perfetto->nodes[0].device, "/device:CPU:0"));
+  assert_true(leat_string_view_equals(perfetto->nodes[0].outputs, "float [32,10], int32 []"));
+  assert_true(leat_string_view_equals(perfetto->nodes[0].source, "a \"b\".py:12"));
+  assert_int_equal(perfetto->nodes[0].flops, 641);
+  assert_int_equal(perfetto->nodes[1].source.size, 0);
+  assert_true(perfetto->nodes[1].flops > INT64_C(100000000000000000));
   assert_int_equal(perfetto->nodes[1].producer_count, 1);
   assert_int_equal(perfetto->nodes[1].producers[0], 0);
   const leat_slice_t* kernel = slice_of(perfetto, 0, 1, 0);

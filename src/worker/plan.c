@@ -8,7 +8,11 @@
 // it returns the instance.
 #include "worker/plan.h"
 
+#include "graph/cost/cost.h"
+#include "graph/source_line.h"
 #include "worker/dataflow.h"
+
+#define MAX_TOLD_OUTPUTS 8  // of a node, to a recording
 
 void leat_plan_free(leat_plan_t* plan) {
   if (!plan) return;
@@ -53,6 +57,44 @@ static void list_producers(const leat_plan_t* plan, told_t* told) {
   told->first_producer[plan->record_count] = count;
 }
 
+// Whether all shapes that |node| takes and gives are known.
+static bool has_known_shapes(const leat_graph_t* graph, const leat_node_t* node) {
+  for (int k = 0; k < node->input_count + node->output_count; ++k) {
+    const leat_partial_shape_t shape =
+        k < node->input_count ? leat_graph_output_shape(graph, node->inputs[k])
+                              : node->output_shapes[k - node->input_count];
+    if (!leat_partial_shape_is_full(shape)) return false;
+  }
+  return true;
+}
+
+// "float32 [32,10], int32 []"
+static leat_status_t print_outputs(const leat_node_t* node, leat_arena_t* arena,
+                                   leat_string_view_t* inout_text) {
+  for (int k = 0; k < node->output_count && k < MAX_TOLD_OUTPUTS; ++k) {
+    LEAT_RETURN_IF_ERROR(leat_arena_print(
+        arena, inout_text, "%.*s%s%s %s", LEAT_SV_ARG(*inout_text), k ? ", " : "",
+        leat_dtype_name(leat_dtype_base(node->output_types[k])),
+        LEAT_PARTIAL_SHAPE_TEXT(node->output_shapes[k])));
+  }
+  if (node->output_count <= MAX_TOLD_OUTPUTS) return leat_ok_status();
+  return leat_arena_print(arena, inout_text, "%.*s, ...", LEAT_SV_ARG(*inout_text));
+}
+
+static leat_status_t find_facts(const leat_plan_t* plan, const leat_node_t* node,
+                                leat_arena_t* arena, leat_span_facts_t* out_facts) {
+  leat_string_view_t file;
+  uint32_t line;
+  const bool is_known = has_known_shapes(plan->graph, node);
+  *out_facts = (leat_span_facts_t){.device = plan->device->name};
+  out_facts->flops = is_known ? leat_cost_work(plan->graph, node).flops : -1;
+  LEAT_RETURN_IF_ERROR(print_outputs(node, arena, &out_facts->outputs));
+  if (!leat_graph_find_source_line(plan->graph, node->name, &file, &line)) {
+    return leat_ok_status();
+  }
+  return leat_arena_print(arena, &out_facts->source, "%.*s:%u", LEAT_SV_ARG(file), line);
+}
+
 static leat_status_t make_told(const leat_plan_t* plan, leat_arena_t* arena, told_t* told) {
   const size_t nodes = plan->graph->node_count;
   size_t edges = 0;
@@ -68,7 +110,11 @@ static leat_status_t make_told(const leat_plan_t* plan, leat_arena_t* arena, tol
     leat_kernel_t* kernel = plan->records[i].kernel;
     if (plan->record_nodes[i] >= 0) told->node_records[plan->record_nodes[i]] = i;
     if (!kernel) continue;  // the border of a loop
-    told->nodes[i] = (leat_span_node_t){kernel->node_name, kernel->op->name, &kernel->span_name};
+    told->nodes[i] = (leat_span_node_t){kernel->node_name, kernel->op->name, &kernel->span_name,
+                                        .facts = {.flops = -1}};
+    if (plan->record_nodes[i] < 0) continue;
+    LEAT_RETURN_IF_ERROR(find_facts(plan, &plan->graph->nodes[plan->record_nodes[i]], arena,
+                                    &told->nodes[i].facts));
   }
   list_producers(plan, told);
   return leat_ok_status();

@@ -48,6 +48,33 @@ static void steps_are_in_the_file(void** state) {
   free(text);
 }
 
+// The recording says what is known of a node; a node of which nobody told a line has none.
+static void a_node_tells_its_line(void** state) {
+  const double values[] = {1, 2, 3};
+  TF_Output v = model_kit_variable("v", TF_FLOAT, 3, values);
+  TF_Output soft = leat_softmax(kit.scope, v), fetch = leat_relu(kit.scope, soft);
+  double found[3];
+  leat_operation_set_source(soft.oper, "model.py", -1, kit.status);
+  kit_expect(kit.status, TF_INVALID_ARGUMENT);
+  leat_operation_set_source(soft.oper, "model.py", 41, kit.status);
+  leat_operation_set_source(soft.oper, "model.py", 42, kit.status);  // the last one counts
+  kit_expect(kit.status, TF_OK);
+  leat_trace_start(0, kit.status);
+  model_kit_read(fetch, found, 3);
+  leat_trace_stop("lines.json", kit.status);
+  kit_expect(kit.status, TF_OK);
+  char* text = scratch_read_text("lines.json");
+  assert_non_null(text);
+  assert_int_equal(scratch_count_text(text, "\"node\":\"Softmax\",\"device\":\"/job:localhost/"
+                                            "replica:0/task:0/device:CPU:0\",\"outputs\":"
+                                            "\"float [3]\","), 1);
+  // A graph that was sent as a GraphDef has no lines.
+  const int lines = getenv("LEAT_SESSION_TARGET") ? 0 : 1;
+  assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\""), lines);
+  assert_int_equal(scratch_count_text(text, "\"source\":"), lines);
+  free(text);
+}
+
 static void run_steps(void* data) {
   const TF_Output* fetch = data;
   TF_Status* status = TF_NewStatus();
@@ -212,6 +239,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, model_kit_set_up, model_kit_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(steps_are_in_the_file),
+      TEST(a_node_tells_its_line),
       TEST(kernels_tell_their_step),
       TEST(calls_out_of_order_are_refused),
       TEST(who_took_the_core_of_a_step_is_in_the_file),

@@ -88,7 +88,7 @@ class Graph(_leat.Graph):
     op = self.add(op_type, name, inputs, attributes, controls, device or '')
     frame = caller()
     if frame is not None:
-      op._code, op._line = frame.f_code, frame.f_lineno
+      op._come_from(frame)
     if building.original_op is not None:
       op._original_op = building.original_op
     for controls in building.controls:
@@ -118,7 +118,7 @@ class Graph(_leat.Graph):
       elif building.devices:
         self._apply_device_functions(op)
       if frame is not None:
-        op._code, op._line = frame.f_code, frame.f_lineno
+        op._come_from(frame)
       if building.original_op is not None:
         op._original_op = building.original_op
 

@@ -63,6 +63,11 @@ class Operation(_leat.Operation):
     """The tensors that it computes, as a tuple."""
     return tuple(self.outputs_)
 
+  def _come_from(self, frame):
+    """Keeps the line of the program that added it, which recordings tell too."""
+    self._code, self._line = frame.f_code, frame.f_lineno
+    self.set_source_(frame.f_code.co_filename, frame.f_lineno)
+
   def _where(self):
     """'file:line, in function', or '' where it is not known."""
     if self._code is None:

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "capi/handles.h"
 #include "cluster/recorder.h"
+#include "graph/source_line.h"
 #include "trace/flight.h"
 #include "trace/gpu_source.h"
 #include "trace/recording_file.h"
@@ -26,6 +27,22 @@ void leat_trace_stop(const char* path, TF_Status* status) {
   }
   leat_recording_free(recording);
   leat_capi_status_set(status, result);
+}
+
+void leat_operation_set_source(TF_Operation* oper, const char* file, int line,
+                               TF_Status* status) {
+  if (line < 0) {
+    leat_capi_status_set(status, leat_make_status(LEAT_INVALID_ARGUMENT,
+                                                  "The source of node '%s' was not set: line is "
+                                                  "%d, must be >= 0",
+                                                  TF_OperationName(oper), line));
+    return;
+  }
+  leat_graph_t* graph = leat_capi_lock(oper->graph);
+  leat_capi_status_set(status, leat_graph_set_source_line(graph, oper->node,
+                                                          leat_string_view_from(file),
+                                                          (uint32_t)line));
+  leat_capi_unlock(oper->graph);
 }
 
 void leat_trace_flight_start(const leat_trace_flight_options_t* options, TF_Status* status) {

@@ -93,12 +93,21 @@ static const leat_message_field_t graph_node_fields[] = {
         -1, NULL, NULL},
     {"producers", 3, LEAT_FIELD_UINT32, LEAT_FIELD_PACKED, 0, 0, offsetof(leat_pb_graph_node_t,
         producers), -1, NULL, NULL},
+    {"device", 4, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_node_t,
+        device), -1, NULL, NULL},
+    {"outputs", 5, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_node_t,
+        outputs), -1, NULL, NULL},
+    {"source", 6, LEAT_FIELD_STRING, LEAT_FIELD_SINGULAR, 2, -1, offsetof(leat_pb_graph_node_t,
+        source), -1, NULL, NULL},
+    {"flops", 7, LEAT_FIELD_INT64, LEAT_FIELD_SINGULAR, 0, -1, offsetof(leat_pb_graph_node_t,
+        flops), -1, NULL, NULL},
 };
 static const uint8_t graph_node_tags[LEAT_MESSAGE_SHORT_TAGS] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3,
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 7,
 };
 const leat_message_descriptor_t leat_pb_graph_node_descriptor = {
-    "perfetto.protos.GraphNode", sizeof(leat_pb_graph_node_t), 3, 1, graph_node_fields,
+    "perfetto.protos.GraphNode", sizeof(leat_pb_graph_node_t), 7, 1, graph_node_fields,
         graph_node_tags, false,
 };
 

@@ -77,6 +77,10 @@ struct leat_pb_graph_node_s {
   uint64_t graph;
   leat_string_view_t node;
   leat_pb_uint32_list_t producers;
+  leat_string_view_t device;
+  leat_string_view_t outputs;
+  leat_string_view_t source;
+  int64_t flops;
 };
 extern const leat_message_descriptor_t leat_pb_graph_node_descriptor;
 
