@@ -362,14 +362,15 @@ static void print_outputs(leat_string_view_t outputs, leat_string_builder_t* out
   }
 }
 
-// What is known of a node before it runs.
+// What is known of a node before it runs; null where the name is that of no node.
 static leat_status_t print_node(const leat_timeline_t* timeline, const board_request_t* request,
                                 leat_string_builder_t* out) {
   size_t name;
   LEAT_RETURN_IF_ERROR(get_index(request, "name", timeline->name_count, &name));
   const leat_timeline_node_t* node = find_node(timeline, &timeline->names[name]);
   if (!node) {
-    return leat_make_status(LEAT_NOT_FOUND, "Not found: name %zu is no node of a graph", name);
+    leat_string_builder_append(out, LEAT_SV("null"));
+    return leat_ok_status();
   }
   leat_string_builder_append(out, LEAT_SV("{\"device\":"));
   board_json_string(out, node->device);

@@ -1,8 +1,8 @@
 // A recording is read when it is first asked for, which takes some seconds for ten million slices,
-// and stays until another one is asked for or its file changes. With a cache directory an index
-// file is made of it, which is used by the next start; a recording that cannot be indexed (a full
-// disk) is read into memory. Whoever uses one is counted, and so is the store; one that was
-// replaced lives until its last user releases it.
+// and stays until two others were asked for since (two are compared), or its file changes. With a
+// cache directory an index file is made of it, which is used by the next start; a recording that
+// cannot be indexed (a full disk) is read into memory. Whoever uses one is counted, and so is the
+// store; one that was replaced lives until its last user releases it.
 //
 // The store's lock is held for a few instructions. Whoever reads or verifies a recording writes a
 // reading into the store's list meanwhile; who asks for the same one waits for that and gets its
@@ -43,6 +43,7 @@
 // Without a cache directory a recording whose file is larger goes to a temporary file.
 #define MAX_MEMORY_BYTES ((int64_t)512 << 20)
 #define NICE 10  // of the finder
+#define KEPT 2   // recordings that nobody uses
 
 // A recording that somebody reads or verifies just now.
 typedef struct reading_s {
@@ -59,7 +60,7 @@ struct board_trace_store_s {
   const char* cache;
   leat_mutex_t lock;
   leat_condition_t done;  // a reading is, or what the finder did
-  board_stored_trace_t* newest;
+  board_stored_trace_t* kept[KEPT];  // who was asked for last stands first; NULL: none
   reading_t* readings;
   board_stored_trace_t* open;  // the newest first
   board_stored_trace_t* sought;  // of these the one whose delays are being found
@@ -335,11 +336,13 @@ static void close_unused(board_trace_store_t* store) {
   }
 }
 
-// What the store has of a recording, the newest or an open one; NULL: nothing.
+// What the store has of a recording, one that it keeps or an open one; NULL: nothing.
 static board_stored_trace_t* find_trace(const board_trace_store_t* store, const char* path,
                                         const leat_file_stat_t* stat) {
-  board_stored_trace_t* trace = store->newest;
-  if (is_same(trace, path, stat)) return trace;
+  board_stored_trace_t* trace;
+  for (int i = 0; i < KEPT; ++i) {
+    if (is_same(store->kept[i], path, stat)) return store->kept[i];
+  }
   for (trace = store->open; trace && !is_same(trace, path, stat);) trace = trace->next_open;
   return trace;
 }
@@ -427,9 +430,11 @@ void board_trace_store_free(board_trace_store_t* store) {
     next = trace->next_open;
     free_trace(let_go(trace));
   }
-  LEAT_DCHECK(!store->newest || store->newest->users == 1);
   LEAT_DCHECK(!store->readings);
-  free_trace(let_go(store->newest));
+  for (int i = 0; i < KEPT; ++i) {
+    LEAT_DCHECK(!store->kept[i] || store->kept[i]->users == 1);
+    free_trace(let_go(store->kept[i]));
+  }
   free_store(store);
 }
 
@@ -449,17 +454,34 @@ static void leave_reading(board_trace_store_t* store, reading_t* reading) {
   leat_allocator_free(leat_allocator_system(), reading);
 }
 
-// Takes the reading out of the list, makes its trace the newest, wakes those who wait, and has its
-// delays found.
+static bool is_kept(const board_trace_store_t* store, const board_stored_trace_t* trace) {
+  for (int i = 0; i < KEPT; ++i) {
+    if (store->kept[i] == trace) return true;
+  }
+  return false;
+}
+
+// Puts |trace| in front of those that are kept, and gives the one that has no place any more: an
+// older state of the same file, or the last.
+static board_stored_trace_t* keep(board_trace_store_t* store, board_stored_trace_t* trace) {
+  int at = 0;
+  while (at < KEPT - 1 && store->kept[at] && strcmp(store->kept[at]->path, trace->path)) ++at;
+  board_stored_trace_t* replaced = store->kept[at];
+  for (; at > 0; --at) store->kept[at] = store->kept[at - 1];
+  store->kept[0] = trace;
+  return replaced;
+}
+
+// Takes the reading out of the list, keeps its trace, wakes those who wait, and has its delays
+// found.
 static void end_reading(board_trace_store_t* store, reading_t* reading) {
   board_stored_trace_t* replaced = NULL;
   reading_t** link = &store->readings;
   while (*link != reading) link = &(*link)->next;
   *link = reading->next;
   reading->is_done = true;
-  if (reading->trace && reading->trace != store->newest) {
-    replaced = store->newest;
-    store->newest = reading->trace;
+  if (reading->trace && !is_kept(store, reading->trace)) {
+    replaced = keep(store, reading->trace);
     ++reading->trace->users;
     if (is_open(reading->trace)) open_trace(store, reading->trace);
   }
@@ -536,6 +558,7 @@ static leat_status_t take(board_trace_store_t* store, const char* path, bool wal
     if (is_good(current, walks)) {
       *out_trace = current;
       ++current->users;
+      if (is_kept(store, current)) keep(store, current);
     } else if (reading) {
       status = await_reading(store, reading, &stat, walks, out_trace);
     } else {

@@ -6,7 +6,8 @@ import {Box, CHANGES, Drawing, Item, KIND_NAMES, Kind, Source, Stage, describeBo
 import {changeOf, describeStage, placementOf, shortChanges, valuesOf} from './graph_facts';
 import {GraphOutline} from './graph_outline';
 import {ColourBy, GraphView} from './graph_view';
-import {Page, settings, state, writeLink} from './state';
+import {linkWith, Page, settings, state, writeLink} from './state';
+import {fetchFiles, fetchTrace, nameOfNode} from './timeline_data';
 import {countOf, formatBytes, formatNanoseconds} from './words';
 
 const HELP = 'Arrow down follows an output, arrow up an input, left and right go to neighbours. ' +
@@ -45,6 +46,7 @@ export class Graph implements Page {
   private stages: Stage[] = [];  // of the recorded step |stageTag|
   private stageTag = '';
   private dumps: string[] = [];
+  private recordings = 0;
   private changed: [number, string, string, number][] = [];  // by the stage that is shown
   private changedTotal = 0;
   private path = '';  // of what is selected
@@ -111,7 +113,7 @@ export class Graph implements Page {
         if (tag.profile && run.run_graph) this.sources.push({run: run.run, tag: tag.tag, placed: true, stage: -1});
       }
     }
-    [this.dumps] = await Promise.all([fetchDumps(), this.loadStages()]);
+    [this.dumps, this.recordings] = await Promise.all([fetchDumps(), fetchFiles().then(files => files.length), this.loadStages()]);
     this.drawTools();
     for (const part of [this.bar, this.query.parentElement!, this.canvas, this.details]) part.hidden = !this.sources.length;
     if (!this.sources.length) {
@@ -417,8 +419,24 @@ export class Graph implements Page {
     }
     parts.push(this.ends('Inputs', item.inputs, item.inputs_total),
                this.ends('Outputs', item.outputs, item.outputs_total));
+    if (item.kind === Kind.Node && this.recordings) parts.push(button('Show in the timeline', () => void this.showInTimeline(item.path)));
     if (item.twins?.length) parts.push(...this.references('The same structure', item.twins));
     this.details.replaceChildren(...parts);
+  }
+
+  // Goes to the longest slice of the node in the newest recording that has one.
+  private async showInTimeline(node: string): Promise<void> {
+    this.reading.textContent = `Looking for ${node} in the recordings.`;
+    try {
+      for (const {name} of (await fetchFiles()).sort((a, b) => b.modified - a.modified)) {
+        if (nameOfNode(await fetchTrace(name), node) < 0) continue;
+        location.hash = linkWith({page: 'timeline', timeline: {...settings.timeline, file: name, group: -1, step: -1, view: 'drawing', node}});
+        return;
+      }
+      this.reading.textContent = `No recording has a kernel of ${node}.`;
+    } catch (error) {
+      this.reading.textContent = 'Loading failed: ' + (error as Error).message;
+    }
   }
 
   private references(title: string, items: [number, string][]): HTMLElement[] {

@@ -24,7 +24,8 @@ export interface Settings {
   hparams: {view: string; x: string; y: string};
   projector: {run: string; tensor: string; method: string; dims: number; perplexity: number; neighbours: number;
               colour: string; label: string; pictures: string; measure: string};
-  timeline: {file: string; group: number; step: number; view: string};  // indices, or -1
+  timeline: {file: string; group: number; step: number; view: string;  // indices, or -1
+             node: string; other: string; otherStep: number};  // what is selected; what is compared, '' nothing
   bands: boolean;
   brightness: number;
   contrast: number;
@@ -38,7 +39,7 @@ export const settings: Settings = {
   colour: 'structure', steps: '', values: ''},
   hparams: {view: 'table', x: '', y: ''}, projector: {run: '', tensor: '', method: 'pca', dims: 3,
   perplexity: 30, neighbours: 15, colour: '', label: '', pictures: '', measure: 'angle'},
-  timeline: {file: '', group: -1, step: -1, view: 'drawing'}, bands: false, brightness: 1, contrast: 1, actualSize: false};
+  timeline: {file: '', group: -1, step: -1, view: 'drawing', node: '', other: '', otherStep: -1}, bands: false, brightness: 1, contrast: 1, actualSize: false};
 const atFirst = JSON.stringify(settings);
 
 // |base| with what |given| sets of it: links come from anywhere, and from other versions of the page.
@@ -61,12 +62,17 @@ export function readLink(): void {
   }
 }
 
-// Only what differs from the beginning stands in the link. |isStep| lets the browser go back.
-export function writeLink(isStep = false): void {
+// The link to this page with |changes|. Only what differs from the beginning stands in it.
+export function linkWith(changes: Partial<Settings>): string {
   const first = JSON.parse(atFirst);
-  const changed = Object.entries(settings).filter(([name, value]) =>
+  const changed = Object.entries({...settings, ...changes}).filter(([name, value]) =>
     JSON.stringify(value) !== JSON.stringify(first[name]));
-  const hash = '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(changed)));
+  return '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(changed)));
+}
+
+// |isStep| lets the browser go back.
+export function writeLink(isStep = false): void {
+  const hash = linkWith({});
   if (isStep) history.pushState(null, '', hash);
   else history.replaceState(null, '', hash);
 }

@@ -1,13 +1,16 @@
 // The timeline (EEG, section 9.2 of the white paper): what the threads of a recorded program did, and
 // why its steps took as long as they did. Beside the drawing are the delays of a step, or of all that
 // are alike, in sentences; the same as tables, for those who do not see the drawing.
-import {button, choice, element, table} from './dom';
-import {Page, settings, writeLink} from './state';
-import {Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchSlice, fetchSteps, fetchTrace, File, nameOf, Slice, Step, threadOf,
-        Trace, valueOf, whoOf} from './timeline_data';
+import {button, choice, element, getJson, table} from './dom';
+import {fetchDrawing} from './graph_data';
+import {linkWith, Page, settings, writeLink} from './state';
+import {Comparison} from './timeline_compare';
+import {Arrow, Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchNode, fetchSlice, fetchSteps, fetchTrace, File, nameOf,
+        nameOfNode, Slice, Step, threadOf, Trace, valueOf, whoOf} from './timeline_data';
 import {Place, TimelineView} from './timeline_view';
-import {countOf, formatBytes, formatNanoseconds} from './words';
+import {countOf, formatBytes, formatNanoseconds, formatNumber} from './words';
 
+const SEARCHED_RUNS = 8;  // whose graphs are asked for a node
 const FOUND = 100, LISTED = 300, ROWS = 200, SHOWN = 12, FIRST_WAIT_MS = 200, LONGEST_WAIT_MS = 2000;
 
 export class Timeline implements Page {
@@ -18,7 +21,9 @@ export class Timeline implements Page {
   usesTags = false;
   readonly root = element('div', {class: 'timeline'});
   private readonly controls = element('div', {class: 'graph-tools'});
-  private readonly view = new TimelineView(place => void this.select(place), by => void this.selectNext(by), error => this.fail(error));
+  private readonly view = new TimelineView(place => void this.select(place), by => void this.selectNext(by), error => this.fail(error),
+    (begin, end) => this.comparison.follow(begin, end), (arrows, told) => this.tellArrows(arrows, told));
+  private readonly comparison = new Comparison((begin, end) => this.view.follow(begin, end), error => this.fail(error));
   private readonly reading = element('p', {class: 'reading', 'aria-live': 'polite'});
   private readonly sentence = element('p', {class: 'sentence'});
   private readonly tables = element('div', {class: 'scroll tall', tabindex: '0', role: 'region', 'aria-label': 'The recording as tables'});
@@ -27,6 +32,7 @@ export class Timeline implements Page {
   private readonly found = element('ul', {class: 'found'});
   private readonly selection = element('div');
   private readonly causes = element('div');
+  private readonly greatest = element('div');  // delays of the window
   private files: File[] = [];
   private trace: Trace | null = null;
   private modified = 0;  // of the file of |trace|
@@ -38,12 +44,13 @@ export class Timeline implements Page {
 
   constructor() {
     this.search.oninput = () => this.find();
-    this.root.append(this.controls, element('div', {class: 'middle'}, this.view.canvas, this.tables, this.reading, this.sentence),
+    this.root.append(this.controls, element('div', {class: 'middle'}, this.view.canvas, this.comparison.heading,
+        this.comparison.view.canvas, this.tables, this.reading, this.sentence),
       element('div', {class: 'details', role: 'region', tabindex: '0', 'aria-label': 'Delays and slices'},
         element('label', {for: 'timeline-search'}, 'Search ops and nodes'), this.search, this.count, this.found, this.selection,
-        this.causes));
+        this.causes, this.greatest, this.comparison.differences));
     this.view.canvas.setAttribute('aria-label', 'Threads of a recording. W and S zoom, A and D move, 0 shows all; the arrow keys ' +
-      'go from slice to slice and from lane to lane. The same is in the tables.');
+      'go from slice to slice and from lane to lane, N and P to the next of the greatest delays, which are arrows. The same is in the tables.');
   }
 
   async reload(): Promise<void> {
@@ -53,18 +60,21 @@ export class Timeline implements Page {
 
   redraw(): void { void this.show(); }
 
-  draw(): void { this.view.draw(); }
+  draw(): void {
+    this.view.draw();
+    this.comparison.draw();
+  }
 
   private fail(error: Error): void {
     this.sentence.textContent = 'Loading failed: ' + error.message;
   }
 
-  private wanted(): string { return JSON.stringify([this.files, settings.timeline]); }
+  private wanted(): string { return JSON.stringify([this.files, {...settings.timeline, node: ''}]); }
 
   // Loads the recording that the settings name, or the newest. Where nothing has changed the window
   // stays where it is.
   private async show(): Promise<void> {
-    if (this.shown === this.wanted()) return;
+    if (this.shown === this.wanted()) return void await this.selectLinked();
     const newest = [...this.files].sort((a, b) => b.modified - a.modified)[0];
     const file = this.files.find(f => f.name === settings.timeline.file) || newest;
     if (!file) {
@@ -88,7 +98,17 @@ export class Timeline implements Page {
         return this.fail(error as Error);
       }
     }
-    await this.showStep();
+    const isLinked = await this.selectLinked();
+    await this.showStep(!isLinked);
+  }
+
+  // Selects the kernel of the node that the link names; false where it names none that is not selected already.
+  private async selectLinked(): Promise<boolean> {
+    const trace = this.trace, node = settings.timeline.node, now = this.selected[0];
+    if (!trace || !node || now && trace.names[now.name].node === node) return false;
+    const name = nameOfNode(trace, node);
+    if (name >= 0) await this.selectLongest(name);
+    return name >= 0;
   }
 
   // ---- Steps ------------------------------------------------------------------------------------
@@ -116,10 +136,13 @@ export class Timeline implements Page {
     }
   }
 
-  private async showStep(): Promise<void> {
+  private async showStep(reveals = true): Promise<void> {
     const trace = this.trace as Trace, asked = ++this.asked;
     this.delays = {path: [], delays: []};
     if (!trace.areFound && !await this.awaitSteps(trace, asked)) return;
+    if (settings.timeline.other && !trace.steps[settings.timeline.step]) {
+      settings.timeline.step = (trace.groups[settings.timeline.group] || trace.groups[trace.mainGroup])?.slowest ?? -1;
+    }
     const step = trace.steps[settings.timeline.step];
     this.group = step ? step.group : trace.groups[settings.timeline.group] ? settings.timeline.group : trace.mainGroup;
     try {
@@ -129,7 +152,11 @@ export class Timeline implements Page {
     }
     if (asked !== this.asked) return;
     this.fill(trace, step);
-    if (step) this.view.reveal(step.begin, step.end, 0.9, step.row);
+    if (step && reveals) this.view.reveal(step.begin, step.end, 0.9, step.row);
+    await this.comparison.show(step ? {trace, step, delays: this.delays} : null);
+    if (asked !== this.asked) return;
+    this.comparison.follow(...this.view.window);
+    this.fillTools(trace);
     this.shown = this.wanted();
   }
 
@@ -161,7 +188,7 @@ export class Timeline implements Page {
   private fillTools(trace: Trace): void {
     const focus = document.activeElement?.id, isTable = settings.timeline.view === 'tables', group = trace.groups[this.group];
     const parts = [choice('timeline-file', 'Recording', this.files.map(f => [f.name, `${f.name} (${formatBytes(f.bytes)})`]), trace.file, file => {
-      [settings.timeline.file, settings.timeline.step, settings.timeline.group] = [file, -1, -1];
+      Object.assign(settings.timeline, {file, step: -1, group: -1, node: ''});
       writeLink();
       void this.show();
     })];
@@ -173,10 +200,12 @@ export class Timeline implements Page {
       parts.push(choice('timeline-step', 'Step', [['-1', 'all, on average'], ...steps], String(settings.timeline.step), s => this.choose(Number(s), this.group)));
       parts.push(button('Slowest', () => this.choose(group.slowest, this.group), {id: 'timeline-slowest'}));
     }
+    if (group) parts.push(...this.comparison.tools(trace, this.files, () => void this.showStep()));
     parts.push(choice('timeline-view', 'View', [['drawing', 'drawing'], ['tables', 'tables']], settings.timeline.view, view => {
       settings.timeline.view = view;
       writeLink();
       this.fillTools(trace);
+      this.comparison.draw();
       this.shown = this.wanted();
     }));
     this.controls.replaceChildren(...parts);
@@ -193,6 +222,18 @@ export class Timeline implements Page {
     this.causes.replaceChildren(element('h3', {}, what), this.delays.delays.length
       ? element('ol', {class: 'neighbours'}, ...this.delays.delays.slice(0, SHOWN).map(item))
       : element('p', {class: 'what'}, trace.areFound ? 'Nothing was found.' : 'Delays are being found.'));
+  }
+
+  // The arrows in the window as a list, and the one that is told as a sentence below the drawing.
+  private tellArrows(arrows: Arrow[], told: Arrow | null): void {
+    if (told) this.reading.textContent = `${formatNanoseconds(told.ns)}: ${told.sentence}.`;
+    this.greatest.replaceChildren(...(arrows.length ? [element('h3', {}, 'The greatest delays in the window'),
+      element('ol', {class: 'neighbours'}, ...arrows.map(arrow => element('li', arrow === told ? {'aria-current': 'true'} : {},
+        element('strong', {}, formatNanoseconds(arrow.ns)), ` ${arrow.sentence}. `,
+        button('Show', () => {
+          this.view.tell(arrow);
+          this.view.reveal(arrow.begin, arrow.end, 0.5, arrow.row);
+        }, {class: 'link', 'aria-label': 'Show: ' + arrow.sentence}))))] : []));
   }
 
   // ---- Tables -----------------------------------------------------------------------------------
@@ -225,6 +266,8 @@ export class Timeline implements Page {
 
   private clear(): void {
     this.selected = [];
+    settings.timeline.node = '';
+    writeLink();
     this.view.select(null);
     this.reading.textContent = '';
     this.selection.replaceChildren();
@@ -241,6 +284,36 @@ export class Timeline implements Page {
     this.view.select(this.selected[0]);
     if (!isFirst) this.reading.textContent = describe(trace, this.selected);
     this.fillSelection(trace);
+    void this.addFacts(trace, this.selected[0]);
+  }
+
+  // Adds what is known of the node of the slice, and where it stands in a graph.
+  private async addFacts(trace: Trace, slice: Slice): Promise<void> {
+    const {node, kind} = trace.names[slice.name], isKernel = trace.kinds[kind].endsWith('kernel');
+    settings.timeline.node = isKernel ? node : '';
+    writeLink();
+    if (!node || !isKernel) return;
+    const [facts, link] = await Promise.all([fetchNode(trace.file, slice.name), this.graphLink(node)]);
+    const list = this.selection.querySelector('dl');
+    if (slice !== this.selected[0] || !list) return;
+    const rate = facts?.flops ? ` (${(facts.flops / Math.max(slice.end - slice.begin, 1)).toPrecision(3)} GFLOP/s)` : '';
+    const pairs = facts ? [['Device', facts.device], ['Outputs', facts.outputs.join(', ')],
+                           ['Operations', facts.flops === null ? '' : `${formatNumber(facts.flops)} of floating point${rate}`], ['Source', facts.source]] : [];
+    list.append(...pairs.filter(([, text]) => text).flatMap(([term, text]) => [element('dt', {}, term), element('dd', {}, text)]));
+    if (link) this.selection.append(' ', element('a', {href: link, class: 'link'}, 'Show in the graph'));
+  }
+
+  // A link to |node| in a run's graph, or to the node in whose place the optimizer put it; '' where no graph has it.
+  private async graphLink(node: string): Promise<string> {
+    const runs = Object.values<any>(await getJson('/data/plugin/graphs/info')).filter(run => run.run_graph).slice(0, SEARCHED_RUNS);
+    for (const {run} of runs) {
+      const source = {run, tag: '', placed: false, stage: -1};
+      for (let name = node; name; name = name.slice(0, Math.max(name.lastIndexOf('/_'), 0))) {
+        const {named} = await fetchDrawing(source, [], '', '', [], name);
+        if (named) return linkWith({page: 'graphs', graph: {...settings.graph, ...source, open: [], selected: named, steps: '', values: ''}});
+      }
+    }
+    return '';
   }
 
   private async selectNext(by: number): Promise<void> {

@@ -26,8 +26,12 @@ export interface Lane { row: number; depth: number; items: Item[] }
 export interface Slice { row: number; depth: number; slice: number; name: number; begin: number; end: number; value: string; by: number }
 
 export interface Delay {
-  cause: number; row: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
+  cause: number; row: number; name: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
 }
+// A delay as an arrow from one row to another at its end; |from| is -1 where it came from none.
+export interface Arrow { begin: number; end: number; row: number; from: number; cause: number; ns: number; step: number; sentence: string }
+// What is known of a node before it runs.
+export interface NodeFacts { device: string; outputs: string[]; flops: number | null; source: string }
 export type Piece = [begin: number, end: number, row: number, cause: number, name: number];
 export interface Delays { path: Piece[]; delays: Delay[] }
 
@@ -75,10 +79,26 @@ export async function fetchSlice(file: string, row: number, depth: number, slice
   return getJson('/data/leat/trace/slice', {file, row: String(row), depth: String(depth), slice: String(slice)});
 }
 
+// The server's sentences are those of `leat trace --report`, which terminals of all kinds show.
+function withSigns<T extends {sentence: string}>(delays: T[]): T[] {
+  for (const delay of delays) delay.sentence = delay.sentence.replace(/(\d) us\b/g, '$1 µs');
+  return delays;
+}
+
+// The |most| greatest delays between two moments; null until they are found.
+export async function fetchArrows(file: string, begin: number, end: number, most: number): Promise<Arrow[] | null> {
+  const told = await getJson('/data/leat/trace/arrows', {file, begin: String(Math.floor(begin)), end: String(Math.ceil(end)), most: String(most)});
+  return Array.isArray(told) ? withSigns<Arrow>(told) : null;
+}
+
+// null where the name is that of no node.
+export function fetchNode(file: string, name: number): Promise<NodeFacts | null> {
+  return getJson('/data/leat/trace/node', {file, name: String(name)});
+}
+
 export async function fetchDelays(file: string, which: 'step' | 'group', index: number): Promise<Delays> {
   const told: Delays = await getJson('/data/leat/trace/step', {file, [which]: String(index)});
-  // The server's sentences are those of `leat trace --report`, which terminals of all kinds show.
-  for (const delay of told.delays) delay.sentence = delay.sentence.replace(/(\d) us\b/g, '$1 µs');
+  withSigns(told.delays);
   return told;
 }
 
@@ -86,6 +106,19 @@ export async function fetchDelays(file: string, which: 'step' | 'group', index: 
 export function threadOf(trace: Trace, row: number): string {
   const {name, thread} = trace.rows[row];
   return thread ? `${name || 'thread'} (${thread})` : name;
+}
+
+// What the rows of a process are, in the order of the server.
+export function groupOf(trace: Trace, row: number): string {
+  const {name, thread} = trace.rows[row];
+  return /\bstream\b/.test(name) ? 'streams' : thread ? 'threads' : 'waits without a thread';
+}
+
+// The name of a kernel of |node|, or of one that the optimizer put in its place, that took the longest; -1: there is none.
+export function nameOfNode(trace: Trace, node: string): number {
+  const isOf = (other: string) => other === node || other.startsWith(node + '/_');
+  return trace.names.reduce((best, name, i) => isKernel(trace.kinds[name.kind]) && isOf(name.node) &&
+    (best < 0 || name.total > trace.names[best].total) ? i : best, -1);
 }
 
 // "MatMul layer/mul", "lock"

@@ -6,8 +6,10 @@
 import {isDark} from './chart';
 import {beginDrawing, cssColour, element} from './dom';
 import {followPointers, Point} from './pointers';
-import {fetchWindow, Item, Lane, nameOf, Piece, processName, Trace, threadOf} from './timeline_data';
+import {Arrow, fetchArrows, fetchWindow, groupOf, Item, Lane, nameOf, Piece, processName, Trace, threadOf} from './timeline_data';
 
+const PENDING_MS = 500;
+const ARROW_WIDTH = 120, MOST_ARROWS = 12, NEAR = 6;  // an arrow for so many pixels; what the mouse is near to
 const GUTTER = 150, LANE = 15, RULER = 22, HEADING = 18, GAP = 5, LEAST_NS = 100;
 const UNITS: Record<number, string> = {1: 'ns', 1e3: 'µs', 1e6: 'ms', 1e9: 's'};
 const FONT = '11px system-ui, sans-serif';
@@ -34,14 +36,23 @@ export class TimelineView {
   private top = 0;
   private lanes: Lane[] = [];
   private asked = '';
+  private whenSeen: (() => void) | null = null;  // what a key asked for before any lane had come
   private timer = 0;
   private waits = false;
   private path: Piece[] = [];
+  private arrows: Arrow[] = [];  // of the window, the greatest first
+  private arrow: Arrow | null = null;  // that is told
+  private groups: string[] = [];  // of rows, where a group begins; else ''
   private selected: {row: number; depth: number; slice: number} | null = null;
 
+  // |onWindow| is told of each window that the user chose, and |onArrows| of the arrows in it, and which of them is told.
   constructor(private readonly onSelect: (place: Place | null) => void, private readonly onStep: (by: number) => void,
-              private readonly onFailure: (error: Error) => void) {
+              private readonly onFailure: (error: Error) => void, private readonly onWindow: (begin: number, end: number) => void,
+              private readonly onArrows: (arrows: Arrow[], told: Arrow | null) => void) {
     const canvas = this.canvas;
+    canvas.addEventListener('pointermove', event => {
+      canvas.title = event.buttons ? '' : this.arrowAt(event.offsetX, event.offsetY)?.sentence || '';
+    });
     canvas.onkeydown = event => this.onKey(event);
     followPointers(canvas, (last, now, [other]) => this.onMove(last, now, other), (x, y) => this.onSelect(this.placeAt(x, y)));
     canvas.ondblclick = event => {
@@ -59,11 +70,14 @@ export class TimelineView {
   // ---- The window -------------------------------------------------------------------------------
   set(trace: Trace): void {
     this.trace = trace;
-    [this.lanes, this.path, this.selected, this.top, this.asked] = [[], [], null, 0, ''];
-    this.tops = [];
+    [this.lanes, this.path, this.selected, this.top, this.asked, this.arrows, this.arrow] = [[], [], null, 0, '', [], null];
+    [this.tops, this.groups] = [[], []];
     let y = 0;
     trace.rows.forEach((row, i) => {
-      if (!i || row.process !== trace.rows[i - 1].process) y += HEADING;
+      const isFirst = !i || row.process !== trace.rows[i - 1].process, group = groupOf(trace, i);
+      const isAlone = trace.rows.every((r, k) => r.process !== row.process || groupOf(trace, k) === group);
+      this.groups.push(!isAlone && (isFirst || group !== groupOf(trace, i - 1)) ? group : '');
+      y += (isFirst ? HEADING : 0) + (this.groups[i] ? HEADING : 0);
       this.tops.push(y);
       y += Math.max(row.lanes, 1) * LANE + GAP;
     });
@@ -96,7 +110,20 @@ export class TimelineView {
     const length = Math.max((end - begin) / share, LEAST_NS);
     this.begin = (begin + end - length) / 2;
     this.end = this.begin + length;
+    this.showsWindow();
+  }
+
+  get window(): [begin: number, end: number] { return [this.begin, this.end]; }
+
+  // Shows the time from |begin| to |end| and tells nobody: another view chose it.
+  follow(begin: number, end: number): void {
+    [this.begin, this.end] = [begin, end];
     this.draw();
+  }
+
+  private showsWindow(): void {
+    this.draw();
+    this.onWindow(this.begin, this.end);
   }
 
   private get nsPerPixel(): number {
@@ -111,7 +138,7 @@ export class TimelineView {
     const length = this.end - this.begin, most = this.trace?.length || 1;
     this.begin = Math.min(Math.max(this.begin + ns, -length / 2), most - length / 2);
     this.end = this.begin + length;
-    this.draw();
+    this.showsWindow();
   }
 
   private scroll(pixels: number): void {
@@ -124,7 +151,7 @@ export class TimelineView {
     const length = Math.min(Math.max(before * by, LEAST_NS), most), at = this.timeAt(x);
     this.begin = at - (at - this.begin) * length / before;
     this.end = this.begin + length;
-    this.draw();
+    this.showsWindow();
   }
 
   private timeAt(x: number): number {
@@ -166,6 +193,7 @@ export class TimelineView {
       '+': () => this.zoom(0.6), '-': () => this.zoom(1 / 0.6), '0': () => this.reveal(0, this.trace!.length, 1),
       PageUp: () => this.scroll(-page), PageDown: () => this.scroll(page),
       ArrowLeft: () => this.selected ? this.onStep(-1) : this.selectMiddle(), ArrowRight: () => this.selected ? this.onStep(1) : this.selectMiddle(),
+      n: () => this.tellNext(1), p: () => this.tellNext(-1),
       ArrowUp: () => this.selectLane(-1), ArrowDown: () => this.selectLane(1), Escape: () => this.onSelect(null)};
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
@@ -187,6 +215,7 @@ export class TimelineView {
   // Selects in the next lane what lies nearest to what is selected.
   private selectLane(by: number): void {
     const now = this.selected;
+    if (!this.lanes.length) return void (this.whenSeen = () => this.selectLane(by));
     if (!now) return this.selectMiddle();
     const at = this.lanes.findIndex(l => l.row === now.row && l.depth === now.depth);
     const item = this.lanes[at]?.items.find(i => now.slice >= i.slice && now.slice < i.slice + i.count);
@@ -215,6 +244,7 @@ export class TimelineView {
     if (wanted === this.asked) return;
     this.asked = wanted;
     this.canvas.setAttribute('aria-busy', 'true');
+    this.canvas.title = '';
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
       fetchWindow(trace.file, this.begin - length / 2, this.end + length / 2, Math.min(2 * width, 8000), Math.max(first, 0), rows)
@@ -223,8 +253,52 @@ export class TimelineView {
           this.lanes = lanes;
           this.canvas.removeAttribute('aria-busy');
           this.draw();
+          const act = this.whenSeen;
+          this.whenSeen = null;
+          if (act && lanes.length) act();
         }).catch(this.onFailure);
+      this.askArrows();
     }, 30);
+  }
+
+  // Asks for the arrows of the window, again and again until the delays are found.
+  private askArrows(): void {
+    const trace = this.trace, wanted = this.asked, width = this.canvas.clientWidth - GUTTER;
+    if (!trace || width < 1) return;
+    fetchArrows(trace.file, this.begin, this.end, Math.max(1, Math.min(Math.floor(width / ARROW_WIDTH), MOST_ARROWS))).then(arrows => {
+      if (wanted !== this.asked) return;
+      if (!arrows) return void setTimeout(() => wanted === this.asked && this.askArrows(), PENDING_MS);
+      const told = this.arrow;
+      this.arrows = arrows;
+      this.tell(told && arrows.find(a => a.begin === told.begin && a.row === told.row && a.cause === told.cause) || null);
+    }).catch(this.onFailure);
+  }
+
+  // Draws |arrow| as the one that is told.
+  tell(arrow: Arrow | null): void {
+    this.arrow = arrow;
+    this.onArrows(this.arrows, arrow);
+    this.draw();
+  }
+
+  // Of the arrows of the window, from left to right.
+  private tellNext(by: number): void {
+    const order = [...this.arrows].sort((a, b) => a.end - b.end), at = this.arrow ? order.indexOf(this.arrow) : by > 0 ? -1 : 0;
+    if (order.length) this.tell(order[(at + by + order.length) % order.length]);
+  }
+
+  // Where the middle of a row lies on the canvas.
+  private middleOf(row: number): number {
+    return RULER - this.top + this.tops[row] + Math.max((this.trace as Trace).rows[row].lanes, 1) * LANE / 2;
+  }
+
+  private arrowAt(x: number, y: number): Arrow | undefined {
+    if (x < GUTTER || y < RULER) return undefined;
+    return this.arrows.find(arrow => {
+      const to = this.middleOf(arrow.row), from = arrow.from < 0 ? to : this.middleOf(arrow.from);
+      const left = arrow.from < 0 ? this.xAt(arrow.begin) : this.xAt(arrow.end);
+      return x >= left - NEAR && x <= this.xAt(arrow.end) + NEAR && y >= Math.min(from, to) - NEAR && y <= Math.max(from, to) + NEAR;
+    });
   }
 
   private colourOf(item: Item): string {
@@ -246,6 +320,9 @@ export class TimelineView {
     context.translate(0, RULER - this.top);
     for (const lane of this.lanes) this.drawLane(context, lane, width);
     this.drawPath(context, width);
+    context.translate(0, this.top - RULER);
+    for (const arrow of this.arrows) this.drawArrow(context, arrow, width);
+    context.translate(0, RULER - this.top);
     this.drawNames(context);
     context.restore();
   }
@@ -301,14 +378,37 @@ export class TimelineView {
     context.stroke();
   }
 
+  // From the row that is to blame to the one that waited, where the delay ends, and a bracket over the delay. What costs more is
+  // thicker, and the one that is told has another colour.
+  private drawArrow(context: CanvasRenderingContext2D, arrow: Arrow, width: number): void {
+    const x = this.xAt(arrow.end), left = Math.max(this.xAt(arrow.begin), GUTTER), to = this.middleOf(arrow.row), isTold = arrow === this.arrow;
+    if (x < GUTTER || left > width) return;
+    context.strokeStyle = context.fillStyle = cssColour(isTold ? '--accent' : '--text');
+    context.lineWidth = 1 + 2 * arrow.ns / (this.arrows[0].ns || 1) + (isTold ? 1 : 0);
+    context.beginPath();
+    context.moveTo(left, to - 4);
+    context.lineTo(left, to);
+    context.lineTo(Math.min(x, width), to);
+    if (arrow.from >= 0) {
+      const from = this.middleOf(arrow.from), back = from < to ? -6 : 6;
+      context.moveTo(x, from);
+      context.lineTo(x, to);
+      context.moveTo(x - 4, to + back);
+      context.lineTo(x, to);
+      context.lineTo(x + 4, to + back);
+    }
+    context.stroke();
+  }
+
   private drawNames(context: CanvasRenderingContext2D): void {
     const trace = this.trace as Trace;
     context.fillStyle = cssColour('--card');
     context.fillRect(0, this.top, GUTTER - 4, this.room());
     trace.rows.forEach((row, i) => {
-      const y = this.tops[i];
-      if (!i || row.process !== trace.rows[i - 1].process) {
-        this.drawText(context, processName(trace, row.process), 4, y - HEADING / 2, GUTTER - 12, cssColour('--soft'));
+      const y = this.tops[i], isFirst = !i || row.process !== trace.rows[i - 1].process;
+      if (this.groups[i]) this.drawText(context, this.groups[i], 7, y - HEADING / 2, GUTTER - 15, cssColour('--soft'));
+      if (isFirst) {
+        this.drawText(context, processName(trace, row.process), 4, y - HEADING * (this.groups[i] ? 1.5 : 0.5), GUTTER - 12, cssColour('--soft'));
       }
       this.drawText(context, threadOf(trace, i), 10, y + LANE / 2, GUTTER - 18, cssColour('--text'));
     });

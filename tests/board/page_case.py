@@ -63,6 +63,19 @@ class PageCase(unittest.TestCase):
   def tearDown(self):
     self.assertEqual('\n'.join(self.page.errors), '')
 
+  def serve_alone(self, folder):
+    """The address of a board of one test's own, which ends with the test; the folder goes too. The
+    page is left first: one whose board has ended says so, in the next test."""
+    server, url = serve(folder)
+
+    def stop():
+      self.page.open('about:blank')
+      server.terminate()
+      server.communicate()
+      shutil.rmtree(folder)
+    self.addCleanup(stop)
+    return url
+
   def open(self, name, **settings):
     settings['page'] = name
     self.page.open(self.url + '#' + urllib.parse.quote(json.dumps(settings)))

@@ -210,17 +210,12 @@ class PageTest(page_case.PageCase):
   def test_pr_curves_of_a_run_that_comes_later(self):
     folder = tempfile.mkdtemp(prefix='leat-test-board-curves')
     event_log.write_run(folder, 'first', 0.1)
-    server, url = serve(folder)
+    url = self.serve_alone(folder)
     sentence = '[data-key="class_a"] .sentence'
-    try:
-      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'pr_curves'})))
-      self.wait_text(sentence, 'first: area 0.6')
-      event_log.write_run(folder, 'second', 0.1)
-      self.wait_text(sentence, 'second: area 0.6')
-    finally:
-      server.terminate()
-      server.wait()
-      shutil.rmtree(folder)
+    self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'pr_curves'})))
+    self.wait_text(sentence, 'first: area 0.6')
+    event_log.write_run(folder, 'second', 0.1)
+    self.wait_text(sentence, 'second: area 0.6')
 
   def test_hparams(self):
     self.open('hparams')

@@ -1,16 +1,18 @@
 """The page of recordings of threads: steps and delays, the drawing, its keys and its ruler."""
 import json
 import os
-import shutil
 import tempfile
 import urllib.parse
 
 import event_log
 import trace_log
-from page_case import PageCase, serve
+from page_case import PageCase
 
 
 class TimelinePageTest(PageCase):
+  # What is seen was asked for in the frame before the last, and has come.
+  SEEN = ('new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))'
+          '.then(() => !document.querySelector(".timeline-canvas[aria-busy]"))')
 
   def test_timeline_tells_why_a_step_was_slow(self):
     self.open('timeline')
@@ -151,7 +153,7 @@ class TimelinePageTest(PageCase):
     """Step numbers are told to the last digit, and long labels of the ruler do not meet."""
     folder = tempfile.mkdtemp(prefix='leat-test-board-hour')
     trace_log.write_long_recording(os.path.join(folder, 'leat-1.perfetto-trace'))
-    server, url = serve(folder)
+    url = self.serve_alone(folder)
     script = self.page.call('Page.addScriptToEvaluateOnNewDocument', source=self.NOTE_RULER)
     great = trace_log.GREAT_STEP
     try:
@@ -176,10 +178,124 @@ class TimelinePageTest(PageCase):
         self.page.press('s')
     finally:
       self.page.call('Page.removeScriptToEvaluateOnNewDocument', identifier=script['identifier'])
-      self.page.open('about:blank')
-      server.terminate()
-      server.communicate()
-      shutil.rmtree(folder)
+
+  def serve_steps(self):
+    """A board with a graph, and two recordings of a kernel of one of its nodes; its address."""
+    folder = tempfile.mkdtemp(prefix='leat-test-board-steps')
+    trace_log.write_steps(os.path.join(folder, 'fast.perfetto-trace'), [0, 0, 0, 200], self.NODE)
+    trace_log.write_steps(os.path.join(folder, 'slow.perfetto-trace'), [0, 3000, 500],
+                          self.NODE + '/_fused')
+    os.utime(os.path.join(folder, 'fast.perfetto-trace'), (2e9, 2e9))  # the newest
+    with open(os.path.join(folder, 'events.out.tfevents.1.host'), 'wb') as f:
+      f.write(event_log.record(event_log.double(1, 1.7e9) + event_log.text(3, 'brain.Event:2')) +
+              event_log.graph_event(event_log.network()))
+    return self.serve_alone(folder)
+
+  NODE = 'input_layer/MatMul'
+
+  def open_steps(self, url, **timeline):
+    self.page.open(url + '#' + urllib.parse.quote(json.dumps(
+        {'page': 'timeline', 'timeline': timeline})))
+
+  def test_a_kernel_tells_its_node_and_leads_to_the_graph_and_back(self):
+    url = self.serve_steps()
+    self.open_steps(url, file='slow.perfetto-trace')
+    self.wait_text('.timeline .sentence', '3 steps are alike')
+    self.focus('#timeline-search')
+    self.page.press(*'fused')
+    self.wait_text('.timeline [role=status]', '1 found')
+    self.click('.timeline .found button')
+    self.wait_text('.details dl', 'Device/job:w/device:CPU:0')
+    self.wait_text('.details dl', 'Outputsfloat [16,32], int32 []')
+    self.wait_text('.details dl', 'Operations64000 of floating point (0.0160 GFLOP/s)')
+    self.wait_text('.details dl', 'Sourcemodel.py:12')
+    self.assertEqual(self.hash()['timeline']['node'], self.NODE + '/_fused')
+    # In the graph it is the node in whose place the optimizer put it.
+    self.click('.timeline .details a')
+    self.wait_text('.graph-page .details h3', 'MatMul')
+    self.assertIn('input_layer', self.text('.graph-page .details .path'))
+    self.page.evaluate("""[...document.querySelectorAll('.graph-page .details button')]
+        .find(b => b.textContent === 'Show in the timeline').click()""")
+    self.wait_text('.timeline .details h3', 'MatMul ' + self.NODE)
+    self.assertEqual(self.hash()['timeline']['file'], 'fast.perfetto-trace')
+    self.wait_text('.timeline .reading', 'of main (100)')
+    # What has no node tells none, and no graph is linked.
+    self.page.wait(self.SEEN)
+    self.focus('.timeline-canvas')
+    self.page.press('ArrowUp')
+    self.wait_text('.details h3', 'step')
+    self.assertFalse(self.page.evaluate('!!document.querySelector(".timeline .details a")'))
+    self.assertEqual(self.violations(), [])
+
+  def test_the_greatest_delays_are_arrows(self):
+    url = self.serve_steps()
+    self.open_steps(url, file='slow.perfetto-trace')
+    held = "MatMul '%s/_fused' waited %s for a lock that thread 101 (holder) held"
+    self.wait_text('.timeline .details', 'The greatest delays in the window')
+    first = held % (self.NODE, '3.00 ms')
+    self.wait_text('.timeline .details', '3 ms ' + first)
+    self.wait_text('.timeline .details', held % (self.NODE, '500.0 µs'))
+    # N and P go from one to the next, and back to the first behind the last. The one that is told
+    # is drawn in another colour.
+    self.focus('.timeline-canvas')
+    self.page.press('n')
+    self.wait_text('.timeline .reading', '3 ms: ' + first)
+    self.wait_text('.timeline li[aria-current]', first)
+    self.page.evaluate('new Promise(done => setTimeout(done, 300))')
+    self.page.wait(self.SEEN)
+    before = self.picture('.timeline-canvas')
+    self.page.press('n')
+    self.wait_text('.timeline .reading', '500 µs: ' + held % (self.NODE, '500.0 µs'))
+    self.page.wait('document.querySelector(".timeline-canvas").toDataURL() !== %s' %
+                   json.dumps(before))
+    self.page.press('n', 'p')
+    self.wait_text('.timeline .reading', '500 µs: ')
+    # In another window there are others.
+    self.page.evaluate("""[...document.querySelectorAll('.timeline .details button')]
+        .find(b => b.getAttribute('aria-label')?.includes('500.0')).click()""")
+    self.page.wait("""!document.querySelector('.timeline .details').textContent
+        .includes('3 ms Mat')""")
+
+  def test_two_steps_are_compared(self):
+    url = self.serve_steps()
+    self.open_steps(url, file='fast.perfetto-trace')
+    self.wait_text('.timeline .sentence', '4 steps are alike')
+    # With another step of the recording; the slowest one stands above.
+    self.change('#timeline-other', 'fast.perfetto-trace')
+    self.wait_text('.timeline .middle .what', 'Below: step 1 of fast.perfetto-trace, 1.1 ms, which '
+                   'is 200 µs shorter.')
+    self.wait_text('.timeline .details tbody tr:first-child',
+                   'lockMatMul input_layer/MatMul200 µs0 ns−200 µs')
+    # With another recording, whose kernel has another name there.
+    self.change('#timeline-other', 'slow.perfetto-trace')
+    self.wait_text('.timeline .middle .what', 'Below: step 2 of slow.perfetto-trace, 4.1 ms, which '
+                   'is 2.8 ms longer.')
+    self.wait_text('.timeline .details tbody tr:first-child',
+                   'lockMatMul input_layer/MatMul/_fused0 ns3 ms+3 ms')
+    self.change('#timeline-other-step', '2')
+    self.wait_text('.timeline .middle .what', 'Below: step 3 of slow.perfetto-trace, 1.6 ms')
+    self.assertEqual(self.hash()['timeline']['otherStep'], 2)
+    # Both drawings move together.
+    canvases = ['.timeline-canvas', '.timeline-canvas ~ .timeline-canvas']
+    for moved in canvases:
+      self.page.wait(self.SEEN)
+      before = [self.picture(canvas) for canvas in canvases]
+      self.focus(moved)
+      self.page.press('d')
+      for canvas, picture in zip(canvases, before):
+        self.page.wait('document.querySelector("%s").toDataURL() !== %s' % (
+            canvas, json.dumps(picture)))
+    self.assertEqual(self.violations(), [])
+    # The link shows the same.
+    link = self.page.evaluate('location.href')
+    self.page.open('about:blank')
+    self.page.open(link)
+    self.wait_text('.timeline .middle .what', 'Below: step 3 of slow.perfetto-trace, 1.6 ms')
+    self.change('#timeline-view', 'tables')
+    self.page.wait('document.querySelectorAll(".timeline-canvas:not([hidden])").length === 0')
+    self.wait_text('.timeline .details table', 'lockMatMul')
+    self.change('#timeline-other', '')
+    self.page.wait('document.querySelector(".timeline .middle .what").hidden')
 
   def test_timeline_tells_who_took_a_core(self):
     self.open('timeline')
@@ -197,24 +313,20 @@ class TimelinePageTest(PageCase):
   def test_timeline_follows_the_mouse(self):
     self.open('timeline')
     canvas = '.timeline-canvas'
-    # What is seen was asked for in the frame before the last, and has come.
-    frame = 'new Promise(requestAnimationFrame)'
-    seen = ('%s.then(() => %s).then(() => !document.querySelector("%s").hasAttribute("aria-busy"))'
-            % (frame, frame, canvas))
     self.wait_text('.timeline .sentence', '3 steps are alike')
-    self.page.wait(seen)
+    self.page.wait(self.SEEN)
     x, y = self.page.evaluate('(r => [r.left, r.top])'
                               '(document.querySelector("%s").getBoundingClientRect())' % canvas)
     width = self.page.evaluate('document.querySelector("%s").clientWidth' % canvas) - 150
     # The 4,000 short kernels, in the third row, are drawn as a few items.
     at = x + 150 + width * 7 / 21.2
-    rows_above = 22 + 18 + (2 * 15 + 5) * 2
+    rows_above = 22 + 18 + 18 + (2 * 15 + 5) * 2
     self.page.click(at, y + rows_above + 7)
     self.wait_text('.timeline .reading', 'of leat_pool (102), the first Add short: zoom in')
     for _ in range(5):  # to some 300 ns a pixel
       self.page.call('Input.dispatchMouseEvent', type='mouseWheel', x=at, y=y + rows_above + 7,
                      deltaX=0, deltaY=-600)
-    self.page.wait(seen)
+    self.page.wait(self.SEEN)
     self.page.click(at, y + rows_above + 7)
     self.wait_text('.timeline .reading', 'Add short, kernel, 400 ns')
     before = self.picture(canvas)

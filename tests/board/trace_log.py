@@ -21,11 +21,19 @@ def event(uuid, time_us, kind, inside=b''):
   return packet(number(8, 1000000 + int(time_us * 1000)) + text(11, body))
 
 
-def span(uuid, begin_us, end_us, category, op='', node='', value=0, by=0, within=b''):
+def graph_node(graph, node, device='', outputs='', source='', flops=None):
+  """What is known of a node of a graph that ran."""
+  inside = (number(1, graph) + text(2, node) + text(4, device) + text(5, outputs) +
+            text(6, source) + number(7, 0 if flops is None else flops + 1))
+  return packet(text(11, number(11, PROCESS << 32) + text(9900, inside)))
+
+
+def span(uuid, begin_us, end_us, category, op='', node='', value=0, by=0, within=b'', graph=0):
   """A slice; those within it lie between its beginning and its end."""
   notes = text(4, text(6, node) + text(10, 'node')) if node else b''
   notes += text(4, number(4, value) + text(10, 'number'))
   notes += text(4, number(4, by) + text(10, 'by')) if by else b''
+  notes += text(4, number(4, graph) + text(10, 'graph')) if graph else b''
   return (event(uuid, begin_us, 1, notes + text(22, category) + text(23, op or category)) + within +
           event(uuid, end_us, 2))
 
@@ -51,6 +59,24 @@ def write_recording(path):
     f.write(row(1, MAIN, 'main') + steps + row(2, FEEDER, 'feeder') + feeds +
             row(4, POOL, 'leat_pool') + short + row(3, ASYNCHRONOUS, 'asynchronous kernels 1') +
             dequeues)
+
+
+def write_steps(path, waits, node):
+  """Steps with a kernel of |node|, of whose graph all is known, that waits so many microseconds for
+  a lock which another thread holds; and a copy on a stream."""
+  steps, locked = b'', b''
+  for i, wait in enumerate(waits):
+    at = i * 10000
+    lock = span(1, at + 100, at + 100 + wait, 'lock', by=FEEDER) if wait else b''
+    kernel = span(1, at + 50, at + 1050 + wait, 'kernel', 'MatMul', node, 2048, within=lock,
+                  graph=1)
+    steps += span(1, at, at + 1100 + wait, 'step', value=i + 1, within=kernel)
+    locked += span(2, at + 60, at + 110 + wait, 'task', value=0)
+  with open(path, 'wb') as f:
+    f.write(graph_node(1, node, '/job:w/device:CPU:0', 'float [16,32], int32 []', 'model.py:12',
+                       64000) +
+            row(1, MAIN, 'main') + steps + row(2, FEEDER, 'holder') + locked +
+            row(5, 105, 'SIM:0 stream 0') + span(5, 10, 20, 'stream copy', 'copy', 'out'))
 
 
 GREAT_STEP = 2**53 + 1  # which no double is equal to
