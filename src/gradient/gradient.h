@@ -24,6 +24,10 @@ typedef struct leat_gradient_options_s {
   int stop_count;
   bool colocate;  // the nodes that are built for a node are colocated with it
   const leat_own_gradients_t* own;  // NULL: none
+  // Whether a gradient that comes to |node|, whose op is declared to have none
+  // (leat_gradient_none), is an error, as through an op of which nobody knows one. NULL: it never
+  // is, and ends there.
+  bool (*refuses)(const leat_node_t* node);
   // How a node that calls a function (LEAT_OP_CALLS) is differentiated: adds nodes under |scope|
   // that compute the same outputs from the same inputs, and tells them in |out_outputs|. The nodes
   // may be calls again. If |out_outputs|[0] does not exist afterwards, the call is not expanded and

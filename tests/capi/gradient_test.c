@@ -3,8 +3,10 @@
 // y = 5, second derivatives included, since gradients are nodes like others. Names matter to
 // clients: the first call adds its nodes below "gradients/", the next below "gradients_1/". An x on
 // which y does not depend gets no output and no error. Refused are operations of another graph,
-// outputs that do not exist, and starting values of another type or shape.
+// outputs that do not exist, and starting values of another type or shape; and derivatives of what
+// has none, such as ArgMax, where TensorFlow's C library refuses them.
 #include "capi/kit.h"
+#include "leat/gradients.h"
 
 typedef struct fixture_s {
   TF_Graph* graph;
@@ -101,6 +103,47 @@ static void test_no_path(void** state) {
   assert_true(value_of(grads[1]) == 3);
 }
 
+static TF_Output add_unary(const char* op, const char* name, TF_Output x) {
+  TF_OperationDescription* d = TF_NewOperation(f.graph, op, name);
+  TF_AddInput(d, x);
+  TF_Operation* node = TF_FinishOperation(d, f.status);
+  kit_ok(f.status);
+  return kit_out(node, 0);
+}
+
+// What no derivative leads through: TensorFlow's C library knows of some ops that they have none,
+// and refuses the others, as Python's tf.gradients does not.
+static void test_ends(void** state) {
+  static const struct { const char* op; TF_Code code; } kCases[] = {
+      {"ArgMax", TF_NOT_FOUND}, {"ArgMin", TF_NOT_FOUND}, {"Shape", TF_OK}, {"Rank", TF_OK},
+      {"Ceil", TF_OK}};  // a rounding ends the way, as in Python
+  TF_Output axis = kit_out(kit_const_int32(f.graph, "axis", 0), 0), grad;
+  for (size_t i = 0; i < sizeof kCases / sizeof *kCases; ++i) {
+    TF_OperationDescription* d = TF_NewOperation(f.graph, kCases[i].op, kCases[i].op);
+    TF_AddInput(d, f.x);
+    if (kCases[i].code == TF_NOT_FOUND) TF_AddInput(d, axis);
+    TF_Output y = kit_out(TF_FinishOperation(d, f.status), 0);
+    kit_ok(f.status);
+    TF_AddGradients(f.graph, &y, 1, &f.x, 1, NULL, f.status, &grad);
+    kit_expect(f.status, kCases[i].code);
+    if (kCases[i].code == TF_OK) assert_null(grad.oper);
+    // leat_gradients does as Python.
+    leat_derivative_t derivative;
+    leat_gradients(f.graph, &y, 1, &f.x, 1, NULL, &derivative, f.status);
+    kit_ok(f.status);
+  }
+  // A truth value on a side path does not spoil the others.
+  TF_Output truth = add_unary("IsNan", "truth", f.product);
+  TF_OperationDescription* d = TF_NewOperation(f.graph, "Cast", "as_number");
+  TF_AddInput(d, truth);
+  TF_SetAttrType(d, "DstT", TF_FLOAT);
+  TF_Output ys[] = {kit_out(TF_FinishOperation(d, f.status), 0), f.product};
+  kit_ok(f.status);
+  TF_AddGradients(f.graph, ys, 2, &f.x, 1, NULL, f.status, &grad);
+  kit_ok(f.status);
+  assert_true(value_of(grad) == 5);
+}
+
 static void test_refused(void** state) {
   TF_Graph* other = TF_NewGraph();
   TF_Output stranger = kit_out(kit_placeholder(other, "stranger", TF_FLOAT), 0);
@@ -127,7 +170,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(test_values), TEST(test_several_ys_and_starts), TEST(test_scopes),
-      TEST(test_no_path), TEST(test_refused),
+      TEST(test_no_path), TEST(test_ends), TEST(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

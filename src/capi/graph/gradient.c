@@ -29,8 +29,36 @@ typedef struct request_s {
   leat_output_t* stops;
   leat_gradient_value_t* gradients;
   int y_count, x_count;
-  bool wants_new_prefix;  // a prefix that some node has is an error
+  bool is_strict;  // as TensorFlow's C library, where tf.gradients of Python is not
 } request_t;
+
+// ---- TensorFlow's C library ---------------------------------------------------------------------
+// It has a registry of gradients of its own. An op that Python declares to have none is unknown to
+// it, and so an error, unless it is one of kEnds. Here that holds for the derivative of what gives
+// integers, truth values or texts, such as ArgMax. Where gradients end at a rounding (Ceil, Round)
+// on their way, training goes on as in Python.
+
+static bool gives_numbers(const leat_node_t* node) {
+  const leat_dtype_set_t whole = LEAT_DTYPES_INTEGER | LEAT_DTYPE_BIT(BOOL) | LEAT_DTYPE_BIT(STRING);
+  for (int i = 0; i < node->output_count; ++i) {
+    if (!leat_dtype_in(leat_dtype_base(node->output_types[i]), whole)) return true;
+  }
+  return node->output_count == 0;
+}
+
+static bool refuses(const leat_node_t* node) {
+  static const char* const kEnds[] = {
+      "ApproximateEqual", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual",
+      "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+      "NotEqual", "QueueSize", "Rank", "Shape", "ShapeN", "Size"};
+  if (gives_numbers(node)) return false;
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kEnds); ++i) {
+    if (leat_string_view_equals(node->op->name, kEnds[i])) return false;
+  }
+  return true;
+}
+
+// ---- Arguments ----------------------------------------------------------------------------------
 
 // Whether |scope| is the name of a node or the first part of one, before a "/".
 static bool is_taken(const leat_graph_t* graph, leat_string_view_t scope,
@@ -56,7 +84,7 @@ static leat_status_t choose_prefix(request_t* request, const char* prefix) {
     return leat_ok_status();
   }
   for (int i = 1; is_taken(request->graph, request->prefix, &taken_by); ++i) {
-    if (prefix && request->wants_new_prefix) {
+    if (prefix && request->is_strict) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
                               "prefix [%s] conflicts with existing node in the graph named [%.*s]",
                               prefix, LEAT_SV_ARG(taken_by));
@@ -313,6 +341,7 @@ static leat_status_t add_gradients(request_t* request, const TF_Output* ys, cons
   options.stop = request->stops;
   options.stop_count = request->options->stop_gradient_count;
   options.colocate = request->options->colocate != 0;
+  options.refuses = request->is_strict ? refuses : NULL;
   leat_gradient_spec_t spec = {.ys = request->ys, .y_count = request->y_count, .xs = request->xs,
                                .x_count = request->x_count, .grad_ys = request->grad_ys,
                                .options = &options, .prefix = request->prefix};
@@ -345,7 +374,7 @@ void TF_AddGradientsWithPrefix(TF_Graph* g, const char* prefix, TF_Output* y, in
                                TF_Output* dy) {
   const leat_gradients_options_t options = {.prefix = prefix, .grad_ys = dx};
   request_t request = {.handle = g, .options = &options, .y_count = ny, .x_count = nx,
-                       .wants_new_prefix = true};
+                       .is_strict = true};
   leat_capi_status_set(status, run(&request, y, x, NULL, dy));
 }
 
