@@ -190,7 +190,6 @@ static leat_status_t measure_groups(finder_t* finder) {
     int64_t* first = times + (ends[g] - group->count);
     qsort(first, group->count, sizeof *first, compare_times);
     group->median_ns = first[group->count / 2];
-    if (group->total_ns > delays->groups[delays->main_group].total_ns) delays->main_group = g;
   }
   return leat_ok_status();
 }
@@ -364,6 +363,33 @@ static void set_medians(leat_delays_t* delays) {
   }
 }
 
+// Whether |delay| is a wait of a kernel that gives nothing: of one that fills a queue, and waits
+// until there is room. Where the recording does not tell what its nodes give, none is.
+static bool is_ahead(const leat_delays_t* delays, const leat_delay_t* delay) {
+  const bool waits = delay->cause == LEAT_DELAY_INPUT || delay->cause == LEAT_DELAY_INPUT_WORK;
+  if (!waits || delay->name == LEAT_NO_NAME) return false;
+  const uint32_t node = delays->graph->node_of_name[delay->name];
+  if (node == LEAT_NO_NODE) return false;
+  const leat_timeline_node_t* n = &delays->timeline->nodes[node];
+  return n->device.size && !n->outputs.size;
+}
+
+// The main group is the one whose steps took the most time, that apart in which they were ahead of
+// those who take what they make.
+static leat_status_t choose_main_group(leat_delays_t* delays) {
+  int64_t* times;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&delays->arena, delays->group_count + 1, &times));
+  for (size_t g = 0; g < delays->group_count; ++g) times[g] = delays->groups[g].total_ns;
+  for (size_t i = 0; i < delays->entry_count; ++i) {
+    const leat_delay_entry_t* entry = &delays->entries[i];
+    if (is_ahead(delays, &entry->delay)) times[entry->group] -= entry->delay.total_ns;
+  }
+  for (size_t g = 1; g < delays->group_count; ++g) {
+    if (times[g] > times[delays->main_group]) delays->main_group = g;
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_delays_create(const leat_timeline_t* timeline, leat_delays_t** out_delays,
                                  leat_delay_graph_t** out_graph) {
   leat_delays_t* delays;
@@ -398,6 +424,7 @@ leat_status_t leat_delays_find_cancellable(const leat_timeline_t* timeline,
   if (!status) status = find_steps(&finder);
   if (!status) status = measure_groups(&finder);
   if (!status) status = walk_steps(delays, is_cancelled);
+  if (!status) status = choose_main_group(delays);
   if (status) {
     leat_delays_free(delays);
     return status;

@@ -97,7 +97,7 @@ typedef struct leat_delays_s {
   size_t step_count;
   leat_step_group_t* groups;
   size_t group_count;
-  size_t main_group;  // the one that took the most time
+  size_t main_group;  // the one that took the most time, but for waiting until a queue has room
   leat_delay_entry_t* entries;
   size_t entry_count;
   // Steps, groups and entries lie in an image (trace/delay_image.h), which outlives the delays.

@@ -293,6 +293,42 @@ static void steps_are_compared_with_those_that_are_alike(void** state) {
   free_found(&found);
 }
 
+// A feeder whose queue is full waits for room, and is not what a program is slow by; nor is one
+// that waits for a value the less so.
+static void who_fills_a_queue_is_not_the_main_group(void** state) {
+  static const int kNoEdges[][2] = {{-1, -1}};
+  static const struct { const char* outputs; size_t main_group; } kCases[] = {{"", 1},
+                                                                              {"float []", 0}};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kCases); ++i) {
+    test_recording_t r;
+    found_t found;
+    test_recording_initialize(&r);
+    test_add_thread(&r, "feeder");
+    test_add_thread(&r, "main");
+    const uint32_t decode = test_add_name(&r, "decode", "DecodePng");
+    const uint32_t put = test_add_name(&r, "put", "QueueEnqueueV2");
+    const uint32_t train = test_add_name(&r, "train", "MatMul");
+    test_add_graph(&r, decode, 2, kNoEdges);
+    test_set_facts(&r, 1, &(leat_span_facts_t){.device = LEAT_SV("CPU:0"), .flops = -1,
+                                               .outputs = leat_string_view_from(kCases[i].outputs)});
+    for (int64_t step = 0; step < 4; ++step) {
+      const int64_t begin = (1 + step) * 1000 * US;
+      test_add_span(&r, 0, begin, begin + 900 * US, LEAT_SPAN_STEP, 0, step);
+      test_add_span(&r, 0, begin + US, begin + 101 * US, LEAT_SPAN_KERNEL, decode, 4);
+      test_add_span(&r, 0, begin + 102 * US, begin + 890 * US, LEAT_SPAN_ASYNC_KERNEL, put, 4);
+      test_add_span(&r, 0, begin + 103 * US, begin + 891 * US, LEAT_SPAN_WAIT, 0, 0);
+      test_add_span(&r, 1, begin + 10 * US, begin + 400 * US, LEAT_SPAN_STEP, 0, 100 + step);
+      test_add_span(&r, 1, begin + 11 * US, begin + 390 * US, LEAT_SPAN_KERNEL, train, 4);
+    }
+    find(&r, &found);
+    assert_int_equal(found.delays->group_count, 2);
+    const leat_step_t* step =
+        &found.delays->steps[found.delays->groups[found.delays->main_group].slowest];
+    assert_int_equal(found.timeline->rows[step->row]->thread, 100 + kCases[i].main_group);
+    free_found(&found);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_report_tells_who_held_the_lock),
@@ -304,6 +340,7 @@ int main(void) {
       cmocka_unit_test(steps_that_overlap_keep_their_kernels),
       cmocka_unit_test(a_task_was_queued_by_its_own_step),
       cmocka_unit_test(steps_are_compared_with_those_that_are_alike),
+      cmocka_unit_test(who_fills_a_queue_is_not_the_main_group),
   };
   return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

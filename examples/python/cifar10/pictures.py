@@ -4,6 +4,9 @@ File names go through a queue to a reader, records through a second queue that s
 batches leave it. Threads of queue runners fill the queues while the model computes.
 
   file names -> string_input_producer -> FixedLengthRecordReader -> distort -> shuffle_batch
+
+A step of a queue runner takes READ_AT_ONCE records: with a step for each there were a hundred
+steps of these for one of the model (docs/tracing.md).
 """
 import os
 import sys
@@ -18,14 +21,17 @@ PUBLISHED_SIZE = 24    # of the part of a picture that the tutorial's network se
 CLASSES = 10
 
 
-def read_picture(queue):
-  """(picture float32 [32, 32, 3] from 0 to 255, label int32 []) of the next record."""
+READ_AT_ONCE = 16    # records that one step of a queue runner reads and distorts
+
+
+def read_pictures(queue):
+  """(pictures float32 [READ_AT_ONCE, 32, 32, 3] from 0 to 255, labels int32) of the next records."""
   reader = tf.FixedLengthRecordReader(record_bytes=data_files.CIFAR10_RECORD)
-  _, record = reader.read(queue)
-  record = tf.decode_raw(record, tf.uint8)
-  label = tf.cast(record[0], tf.int32)
-  planes = tf.reshape(tf.slice(record, [1], [3 * SIZE * SIZE]), [3, SIZE, SIZE])
-  return tf.cast(tf.transpose(planes, [1, 2, 0]), tf.float32), label
+  _, records = reader.read_up_to(queue, READ_AT_ONCE)
+  records = tf.decode_raw(records, tf.uint8)
+  labels = tf.cast(records[:, 0], tf.int32)
+  planes = tf.reshape(records[:, 1:], [-1, 3, SIZE, SIZE])
+  return tf.cast(tf.transpose(planes, [0, 2, 3, 1]), tf.float32), labels
 
 
 def distort(picture):
@@ -61,19 +67,21 @@ def train_batch(batch_size, published=False, threads=2, smoke=False):
   queue = tf.train.string_input_producer(data_files.cifar10('train', smoke))
   examples = []
   for _ in range(threads):
-    picture, label = read_picture(queue)
-    examples.append((distort_as_published(picture) if published else distort(picture), label))
+    pictures, labels = read_pictures(queue)
+    pictures = tf.map_fn(distort_as_published if published else distort, pictures)
+    examples.append((pictures, labels))
   enough = 100 if smoke else 4000
   return tf.train.shuffle_batch_join(examples, batch_size, capacity=enough + 4 * batch_size,
-                                     min_after_dequeue=enough)
+                                     min_after_dequeue=enough, enqueue_many=True)
 
 
 def test_batch(batch_size, published=False, smoke=False):
   """(pictures, labels) of the test set, once and in order; the last batch may be smaller."""
   queue = tf.train.string_input_producer(data_files.cifar10('test', smoke), num_epochs=1,
                                          shuffle=False)
-  picture, label = read_picture(queue)
+  pictures, labels = read_pictures(queue)
   if published:
-    picture = tf.image.resize_image_with_crop_or_pad(picture, PUBLISHED_SIZE, PUBLISHED_SIZE)
-  return tf.train.batch([tf.image.per_image_standardization(picture), label], batch_size,
-                        capacity=4 * batch_size, allow_smaller_final_batch=True)
+    pictures = tf.image.resize_image_with_crop_or_pad(pictures, PUBLISHED_SIZE, PUBLISHED_SIZE)
+  return tf.train.batch([tf.map_fn(tf.image.per_image_standardization, pictures), labels],
+                        batch_size, capacity=4 * batch_size, enqueue_many=True,
+                        allow_smaller_final_batch=True)
