@@ -309,8 +309,9 @@ static void who_fills_a_queue_is_not_the_main_group(void** state) {
     const uint32_t put = test_add_name(&r, "put", "QueueEnqueueV2");
     const uint32_t train = test_add_name(&r, "train", "MatMul");
     test_add_graph(&r, decode, 2, kNoEdges);
-    test_set_facts(&r, 1, &(leat_span_facts_t){.device = LEAT_SV("CPU:0"), .flops = -1,
-                                               .outputs = leat_string_view_from(kCases[i].outputs)});
+    const leat_string_view_t outputs = leat_string_view_from(kCases[i].outputs);
+    test_set_facts(&r, 1, &(leat_span_facts_t){.device = LEAT_SV("CPU:0"), .outputs = outputs,
+                                               .flops = -1});
     for (int64_t step = 0; step < 4; ++step) {
       const int64_t begin = (1 + step) * 1000 * US;
       test_add_span(&r, 0, begin, begin + 900 * US, LEAT_SPAN_STEP, 0, step);

@@ -19,13 +19,12 @@ import data_files  # noqa: E402, the module beside this folder
 SIZE = 32
 PUBLISHED_SIZE = 24    # of the part of a picture that the tutorial's network sees
 CLASSES = 10
-
-
 READ_AT_ONCE = 16    # records that one step of a queue runner reads and distorts
 
 
 def read_pictures(queue):
-  """(pictures float32 [READ_AT_ONCE, 32, 32, 3] from 0 to 255, labels int32) of the next records."""
+  """(pictures float32 [n, 32, 32, 3] from 0 to 255, labels int32 [n]) of the next records, of
+  which there are READ_AT_ONCE but at the end of a file."""
   reader = tf.FixedLengthRecordReader(record_bytes=data_files.CIFAR10_RECORD)
   _, records = reader.read_up_to(queue, READ_AT_ONCE)
   records = tf.decode_raw(records, tf.uint8)
