@@ -72,6 +72,8 @@ static void a_node_tells_its_line(void** state) {
   const int lines = getenv("LEAT_SESSION_TARGET") ? 0 : 1;
   assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\""), lines);
   assert_int_equal(scratch_count_text(text, "\"source\":"), lines);
+  // Its shapes are known, and so is its work.
+  assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\",\"flops\":0"), 0);
   free(text);
 }
 

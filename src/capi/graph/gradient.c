@@ -39,9 +39,10 @@ typedef struct request_s {
 // on their way, training goes on as in Python.
 
 static bool gives_numbers(const leat_node_t* node) {
-  const leat_dtype_set_t whole = LEAT_DTYPES_INTEGER | LEAT_DTYPE_BIT(BOOL) | LEAT_DTYPE_BIT(STRING);
+  const leat_dtype_set_t others =
+      LEAT_DTYPES_INTEGER | LEAT_DTYPE_BIT(BOOL) | LEAT_DTYPE_BIT(STRING);
   for (int i = 0; i < node->output_count; ++i) {
-    if (!leat_dtype_in(leat_dtype_base(node->output_types[i]), whole)) return true;
+    if (!leat_dtype_in(leat_dtype_base(node->output_types[i]), others)) return true;
   }
   return node->output_count == 0;
 }
