@@ -5,7 +5,7 @@ import {button, choice, element, getJson, table} from './dom';
 import {fetchDrawing} from './graph_data';
 import {linkWith, Page, settings, writeLink} from './state';
 import {Comparison} from './timeline_compare';
-import {Arrow, Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchNode, fetchSlice, fetchSteps, fetchTrace, File, nameOf,
+import {Arrow, Delay, Delays, describe, describeItem, fetchDelays, fetchFiles, fetchNode, fetchSlice, fetchSteps, fetchTrace, File, groupOf, nameOf,
         nameOfNode, Slice, Step, threadOf, Trace, valueOf, whoOf} from './timeline_data';
 import {Place, TimelineView} from './timeline_view';
 import {countOf, formatBytes, formatNanoseconds, formatNumber} from './words';
@@ -331,7 +331,7 @@ export class Timeline implements Page {
     const [slice, ...around] = this.selected, name = trace.names[slice.name], kind = trace.kinds[name.kind] || 'slice';
     const value = valueOf(kind, slice.value), who = whoOf(trace, slice);
     const pairs: [string, string | Node][] = [['Kind', kind], ['From', formatNanoseconds(slice.begin)], ['Time', formatNanoseconds(slice.end - slice.begin)],
-      ['Thread', threadOf(trace, slice.row)]];
+      [groupOf(trace, slice.row) === 'cores' ? 'Core' : 'Thread', threadOf(trace, slice.row)]];
     if (value) pairs.push(value);
     if (who) pairs.push(who);
     pairs.push(['In all', `${countOf(name.count, 'slice')}, ${formatNanoseconds(name.total)}`]);

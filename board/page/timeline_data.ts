@@ -111,7 +111,7 @@ export function threadOf(trace: Trace, row: number): string {
 // What the rows of a process are, in the order of the server.
 export function groupOf(trace: Trace, row: number): string {
   const {name, thread} = trace.rows[row];
-  return /\bstream\b/.test(name) ? 'streams' : thread ? 'threads' : 'waits without a thread';
+  return !thread && /^core \d+$/.test(name) ? 'cores' : /\bstream\b/.test(name) ? 'streams' : thread ? 'threads' : 'waits without a thread';
 }
 
 // The name of a kernel of |node|, or of one that the optimizer put in its place, that took the longest; -1: there is none.
@@ -139,7 +139,7 @@ export function whoOf(trace: Trace, slice: Slice): [string, string] | null {
   const {node, kind: number} = trace.names[slice.name], kind = trace.kinds[number], own = trace.rows[slice.row].process;
   const row = trace.rows.findIndex(r => slice.by && r.thread === slice.by && r.process === own), isOff = kind === 'off core';
   if (!slice.by || (row < 0 && !isOff)) return null;
-  const label = kind === 'lock' ? 'Held by' : !isOff ? 'Ended by' : slice.value === '1' ? 'Taken by' : 'Woken by';
+  const label = kind === 'on core' ? 'Thread' : kind === 'lock' ? 'Held by' : !isOff ? 'Ended by' : slice.value === '1' ? 'Taken by' : 'Woken by';
   return [label, row >= 0 ? threadOf(trace, row) : `${node || 'thread'} (${slice.by})`];
 }
 

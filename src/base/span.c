@@ -75,7 +75,7 @@ static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
 const char* leat_span_kind_name(leat_span_kind_t kind) {
   static const char* const kNames[LEAT_SPAN_KINDS] = {
       "step", "kernel",  "asynchronous kernel", "piece of a loop", "task", "no work to do",
-      "wait", "lock",    "memory",              "file", "off core",
+      "wait", "lock",    "memory",              "file", "off core", "on core",
       "send", "receive", "fetch",               "encode", "decode",
       "launch", "stream work", "stream copy",   "stream wait"};
   return (unsigned)kind < LEAT_SPAN_KINDS ? kNames[kind] : "unknown";
@@ -163,8 +163,9 @@ static uint32_t title_of(const leat_cpu_event_t* event) {
   return name;
 }
 
-static void put_off_core(switches_t* s, int64_t begin_ns, int64_t end_ns, uint32_t name,
-                         int64_t value) {
+// Times on and off a core, with those of |kind|, lie in chunks of their own.
+static void put_switch(switches_t* s, leat_span_kind_t kind, int64_t begin_ns, int64_t end_ns,
+                       uint32_t name, int64_t value) {
   leat_span_chunk_t* chunk = s->writer->off_core;
   LEAT_DCHECK(is_recording(s->writer));
   if (chunk && atomic_load_explicit(&chunk->count, memory_order_relaxed) == CHUNK_SPANS) {
@@ -183,8 +184,8 @@ static void put_off_core(switches_t* s, int64_t begin_ns, int64_t end_ns, uint32
     s->writer->off_core = chunk;
   }
   const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
-  chunk->spans[count] = (leat_span_t){time_of(s, begin_ns), time_of(s, end_ns), name,
-                                      LEAT_SPAN_OFF_CORE, 0, value};
+  chunk->spans[count] =
+      (leat_span_t){time_of(s, begin_ns), time_of(s, end_ns), name, kind, 0, value};
   atomic_store_explicit(&chunk->count, count + 1, memory_order_relaxed);
 }
 
@@ -194,16 +195,21 @@ static void add_off_core(void* data, const leat_off_core_piece_t* piece) {
   const uint32_t name = piece->why == LEAT_OFF_CORE_READY
                             ? number_of(LEAT_SV(""), LEAT_SV("ready for a core"))
                             : piece->by ? title_of(piece->by) : 0;
-  put_off_core(s, piece->begin_ns, piece->end_ns, name,
-               leat_off_core_value(piece->why, piece->by ? piece->by->other_process : 0,
-                                   piece->by ? piece->by->other_thread : 0));
+  put_switch(s, LEAT_SPAN_OFF_CORE, piece->begin_ns, piece->end_ns, name,
+             leat_off_core_value(piece->why, piece->by ? piece->by->other_process : 0,
+                                 piece->by ? piece->by->other_thread : 0));
 }
 
 // A leat_thread_switches_fn_t.
-static void add_switch(void* data, int64_t begin_ns, int64_t end_ns, bool was_preempted) {
+static void add_switch(void* data, const leat_thread_switch_t* told) {
   switches_t* s = data;
-  leat_switch_notes_tell(s->writer->notes, begin_ns, end_ns, was_preempted, add_off_core, s);
-  s->told_ns = end_ns;
+  if (told->core >= 0) {
+    put_switch(s, LEAT_SPAN_ON_CORE, told->begin_ns, told->end_ns, 0, told->core);
+    return;
+  }
+  leat_switch_notes_tell(s->writer->notes, told->begin_ns, told->end_ns, told->was_preempted,
+                         add_off_core, s);
+  s->told_ns = told->end_ns;
 }
 
 // A leat_cpu_event_fn_t.

@@ -37,6 +37,7 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_MEMORY,        // memory comes from the system; how many bytes
   LEAT_SPAN_FILE,          // a file is read, written or synced; how many bytes
   LEAT_SPAN_OFF_CORE,      // the thread is on no core; a leat_off_core_value
+  LEAT_SPAN_ON_CORE,       // the thread is on one; its number
   // Of what goes from one thread to another. The value is a number that both ends compute, the same
   // in all processes; SEND, RECEIVE and LAUNCH are moments.
   LEAT_SPAN_SEND,          // a Send leaves a value, which becomes a message; its number

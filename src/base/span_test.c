@@ -254,7 +254,8 @@ static void threads_go_on_meanwhile(void** state) {
     for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
       for (uint32_t i = 0; i < chunk->count; ++i) {
         const uint32_t kind = chunk->spans[i].kind;
-        assert_true(kind == LEAT_SPAN_TASK || kind == LEAT_SPAN_OFF_CORE);
+        assert_true(kind == LEAT_SPAN_TASK || kind == LEAT_SPAN_OFF_CORE ||
+                    kind == LEAT_SPAN_ON_CORE);
         assert_true(chunk->spans[i].end >= chunk->spans[i].begin);
       }
     }
@@ -336,6 +337,46 @@ static void sleep_is_off_core(void** state) {
     }
   }
   assert_int_equal(is_within, are_told);
+  leat_recording_free(recording);
+}
+
+// Marks something and sleeps until |*data| is set.
+static void sleep_long(void* data) {
+  mark(0);
+  while (!atomic_load((_Atomic bool*)data)) leat_clock_sleep_ns(50000000);
+}
+
+// A thread is on a core before and behind a sleep, and not in it, also where the recording ends in
+// the sleep. (Memory of the times off a core and on one is in the order of their ends.)
+static void who_does_not_sleep_is_on_a_core(void** state) {
+  leat_thread_switches_t* switches = leat_thread_switches_begin();
+  const bool are_told = switches != NULL;
+  leat_thread_switches_end(switches);
+  _Atomic bool is_over = false;
+  leat_thread_t sleeper;
+  LEAT_EXPECT_OK(leat_recording_start(1 << 20));
+  LEAT_EXPECT_OK(leat_thread_start("sleeper", sleep_long, (void*)&is_over, &sleeper));
+  for (int i = 0; i < 3; ++i) {
+    mark(i);
+    leat_clock_sleep_ns(2000000);
+  }
+  leat_recording_t* recording = stop();
+  atomic_store(&is_over, true);
+  leat_thread_join(sleeper);
+  int64_t last[THREADS + 1] = {0};
+  int times = 0;
+  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
+    for (uint32_t i = 0; i < chunk->count; ++i) {
+      const leat_span_t* span = &chunk->spans[i];
+      if (span->kind != LEAT_SPAN_ON_CORE && span->kind != LEAT_SPAN_OFF_CORE) continue;
+      assert_true(span->begin >= last[chunk->thread] && span->end >= span->begin);
+      last[chunk->thread] = span->end;
+      if (span->kind != LEAT_SPAN_ON_CORE) continue;
+      assert_true(span->value >= 0 && span->value < sysconf(_SC_NPROCESSORS_CONF));
+      ++times;
+    }
+  }
+  assert_true(are_told ? times >= 3 : times == 0);
   leat_recording_free(recording);
 }
 
@@ -426,6 +467,7 @@ int main(void) {
       cmocka_unit_test(a_child_of_fork_records_for_itself),
       cmocka_unit_test(times_are_those_of_the_clock),
       cmocka_unit_test(sleep_is_off_core),
+      cmocka_unit_test(who_does_not_sleep_is_on_a_core),
       cmocka_unit_test(waiting_for_a_lock_is_a_span),
       cmocka_unit_test(who_wakes_is_told),
       cmocka_unit_test(files_are_spans),

@@ -1,7 +1,8 @@
 // Spans become rows first, for both formats: each span gets a row, and all are sorted by row, by
 // begin, and the longer before the shorter, so that a span comes after those around it. A format
-// then writes row by row. Perfetto wants a packet for each begin and one for each end, in the order
-// of time: a stack holds the spans that are open. Chrome wants one event for a span.
+// then writes row by row, those of the cores, on which lie the threads that had them, before the
+// others. Perfetto wants a packet for each begin and one for each end, in the order of time: a
+// stack holds the spans that are open. Chrome wants one event for a span.
 #include "trace/recording_file.h"
 
 #include <inttypes.h>
@@ -18,18 +19,22 @@
 #define SEQUENCE 1
 #define MAX_FLOPS 1e18  // that files tell
 
-// A span and its row: a thread's, or, from |thread_count| on, one of asynchronous kernels.
+#define CORES ((uint32_t)1 << 31)  // the row of core 0, until all rows are known
+
+// A span and its row: a thread's, or, from |thread_count| on, one of asynchronous kernels, or, from
+// |first_core| on, one of a core.
 typedef struct placed_s {
   const leat_span_t* span;
   uint32_t row;
-  uint32_t thread;  // that ended it
+  uint32_t thread;  // that ended it, or was on the core
 } placed_t;
 
 typedef struct rows_s {
   const leat_recording_t* recording;
   placed_t* items;
   size_t count;
-  uint32_t row_count;
+  uint32_t row_count, first_core;  // rows
+  size_t first_core_item;
 } rows_t;
 
 typedef struct writer_s {
@@ -59,7 +64,14 @@ static size_t count_spans(const leat_recording_t* recording) {
   return count;
 }
 
-// Gives each span the row of its thread, and asynchronous kernels a row behind those.
+static uint32_t row_of(const leat_recording_t* recording, const leat_span_t* span,
+                       uint32_t thread) {
+  if (span->kind == LEAT_SPAN_ON_CORE) return CORES + (uint32_t)span->value;
+  return leat_span_kind_has_thread(span->kind) ? thread : recording->thread_count;
+}
+
+// Gives each span the row of its thread, asynchronous kernels a row behind those, and the times on
+// cores rows behind that.
 static void place(rows_t* rows) {
   const leat_recording_t* recording = rows->recording;
   for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
@@ -68,9 +80,8 @@ static void place(rows_t* rows) {
       const leat_span_t* span = &chunk->spans[i];
       // Some are of an earlier recording, and some are not wanted.
       if (span->begin < recording->begin || span->end < recording->from) continue;
-      const bool is_of_thread = leat_span_kind_has_thread(span->kind);
       rows->items[rows->count++] =
-          (placed_t){span, is_of_thread ? chunk->thread : recording->thread_count, chunk->thread};
+          (placed_t){span, row_of(recording, span, chunk->thread), chunk->thread};
     }
   }
   qsort(rows->items, rows->count, sizeof *rows->items, compare);
@@ -79,20 +90,33 @@ static void place(rows_t* rows) {
 // Deals the asynchronous kernels out to rows on which none begins before the last one has ended.
 static leat_status_t deal_out(rows_t* rows, leat_arena_t* arena) {
   const uint32_t first_row = rows->recording->thread_count;
-  size_t first = rows->count;
+  size_t end = rows->count;
+  while (end > 0 && rows->items[end - 1].row >= CORES) --end;
+  size_t first = rows->first_core_item = end;
   while (first > 0 && rows->items[first - 1].row == first_row) --first;
   int64_t* ends;  // by row
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, rows->count - first + 1, &ends));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, end - first + 1, &ends));
   rows->row_count = first_row;
-  for (size_t i = first; i < rows->count; ++i) {
+  for (size_t i = first; i < end; ++i) {
     uint32_t row = first_row;
     while (row < rows->row_count && ends[row - first_row] > rows->items[i].span->begin) ++row;
     if (row == rows->row_count) ++rows->row_count;
     ends[row - first_row] = rows->items[i].span->end;
     rows->items[i].row = row;
   }
-  qsort(rows->items + first, rows->count - first, sizeof *rows->items, compare);
+  qsort(rows->items + first, end - first, sizeof *rows->items, compare);
   return leat_ok_status();
+}
+
+// Numbers the rows of the cores that threads were on.
+static void number_cores(rows_t* rows) {
+  rows->first_core = rows->row_count;
+  for (size_t i = rows->first_core_item; i < rows->count; ++i) {
+    const int64_t core = rows->items[i].span->value;
+    const bool is_next = i == rows->first_core_item || rows->items[i - 1].span->value != core;
+    rows->row_count += is_next;
+    rows->items[i].row = rows->row_count - 1;
+  }
 }
 
 // ---- What is said of a span ---------------------------------------------------------------------
@@ -132,6 +156,11 @@ static words_t words_of(const leat_recording_t* recording, const placed_t* item)
     process = leat_off_core_process(span->value);
     if (process == leat_host_process_id()) process = 0;
   }
+  if (span->kind == LEAT_SPAN_ON_CORE) {
+    const leat_span_thread_t* thread = &recording->threads[item->thread];
+    return (words_t){.name = leat_string_view_from(thread->name[0] ? thread->name : "thread"),
+                     .kind = kind, .by = thread->id};
+  }
   if (span->kind == LEAT_SPAN_TASK) {
     value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
   }
@@ -169,10 +198,14 @@ static int64_t written_ns(const writer_t* w, int64_t time) {
   return w->section ? leat_clock_relation_apply(&w->section->clock, ns) : ns;
 }
 
-static void row_name(const rows_t* rows, uint32_t row, char* out_name, size_t size) {
+// |first| is the row's first span.
+static void row_name(const rows_t* rows, uint32_t row, size_t first, char* out_name,
+                     size_t size) {
   const leat_recording_t* recording = rows->recording;
   if (row < recording->thread_count) {
     snprintf(out_name, size, "%s", recording->threads[row].name);
+  } else if (row >= rows->first_core) {
+    snprintf(out_name, size, "core %" PRId64, rows->items[first].span->value);
   } else {
     snprintf(out_name, size, "asynchronous kernels %u", row - recording->thread_count + 1);
   }
@@ -205,10 +238,10 @@ static uint64_t row_uuid(const writer_t* w, uint32_t row) {
   return (uint64_t)w->process << 32 | (row + 1);
 }
 
-static leat_status_t put_row(writer_t* w, uint32_t row) {
+static leat_status_t put_row(writer_t* w, uint32_t row, size_t first) {
   char name[48];
   const leat_recording_t* recording = w->rows->recording;
-  row_name(w->rows, row, name, sizeof name);
+  row_name(w->rows, row, first, name, sizeof name);
   leat_pb_thread_descriptor_t thread = {.pid = (int32_t)w->process,
                                         .thread_name = leat_string_view_from(name)};
   leat_pb_track_descriptor_t track = {.uuid = row_uuid(w, row)};
@@ -348,6 +381,20 @@ static leat_status_t put_relation(writer_t* w) {
   return put_packet(w, &packet);
 }
 
+// Writes the rows from |row| on up to |end_row|, whose spans are those from |first| on.
+static leat_status_t put_rows(writer_t* w, uint32_t row, uint32_t end_row, size_t first,
+                              const placed_t** open) {
+  const rows_t* rows = w->rows;
+  for (; row < end_row; ++row) {
+    size_t end = first;
+    while (end < rows->count && rows->items[end].row == row) ++end;
+    LEAT_RETURN_IF_ERROR(put_row(w, row, first));
+    LEAT_RETURN_IF_ERROR(put_spans(w, first, end, open));
+    first = end;
+  }
+  return leat_ok_status();
+}
+
 static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   const rows_t* rows = w->rows;
   const placed_t** open;
@@ -360,15 +407,9 @@ static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
   if (w->section) LEAT_RETURN_IF_ERROR(put_relation(w));
   LEAT_RETURN_IF_ERROR(put_graphs(w));
-  size_t first = 0;
-  for (uint32_t row = 0; row < rows->row_count; ++row) {
-    size_t end = first;
-    while (end < rows->count && rows->items[end].row == row) ++end;
-    LEAT_RETURN_IF_ERROR(put_row(w, row));
-    LEAT_RETURN_IF_ERROR(put_spans(w, first, end, open));
-    first = end;
-  }
-  return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(
+      put_rows(w, rows->first_core, rows->row_count, rows->first_core_item, open));
+  return put_rows(w, 0, rows->first_core, 0, open);
 }
 
 // ---- Chrome -------------------------------------------------------------------------------------
@@ -380,9 +421,9 @@ static int64_t row_thread(const rows_t* rows, uint32_t row) {
                                        : -1 - (int64_t)(row - recording->thread_count);
 }
 
-static leat_status_t put_chrome_row(writer_t* w, uint32_t row) {
+static leat_status_t put_chrome_row(writer_t* w, uint32_t row, size_t first) {
   char name[48];
-  row_name(w->rows, row, name, sizeof name);
+  row_name(w->rows, row, first, name, sizeof name);
   leat_string_builder_print(w->out,
                             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRId64
                             ",\"tid\":%" PRId64 ",\"args\":{\"name\":",
@@ -478,8 +519,13 @@ static leat_status_t write_chrome(writer_t* w) {
   const rows_t* rows = w->rows;
   leat_string_builder_append(w->out, LEAT_SV("{\"traceEvents\":[\n"));
   LEAT_RETURN_IF_ERROR(put_chrome_graphs(w));
-  for (uint32_t row = 0; row < rows->row_count; ++row) {
-    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row));
+  size_t first = rows->first_core_item;
+  for (uint32_t row = rows->first_core; row < rows->row_count; ++row) {
+    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, first));
+    while (first < rows->count && rows->items[first].row == row) ++first;
+  }
+  for (uint32_t row = 0; row < rows->first_core; ++row) {
+    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, 0));
   }
   for (size_t i = 0; i < rows->count; ++i) {
     LEAT_RETURN_IF_ERROR(put_chrome_span(w, &rows->items[i]));
@@ -517,7 +563,9 @@ static leat_status_t make_rows(const leat_recording_t* recording, leat_arena_t* 
   *out_rows = (rows_t){.recording = recording};
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count_spans(recording) + 1, &out_rows->items));
   place(out_rows);
-  return deal_out(out_rows, arena);
+  LEAT_RETURN_IF_ERROR(deal_out(out_rows, arena));
+  number_cores(out_rows);
+  return leat_ok_status();
 }
 
 leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_system_t* files,

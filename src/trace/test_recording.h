@@ -38,7 +38,8 @@ typedef struct test_recording_s {
   leat_span_name_t names[TEST_NAMES];
   uint32_t thread_count, name_count;
   test_graph_t graph;
-  // By thread: its spans, and those in which it was off its core, which the recorder keeps apart.
+  // By thread: its spans, and those in which it was on a core or off, which the recorder keeps
+  // apart.
   test_spans_t spans[TEST_THREADS], off_core[TEST_THREADS];
 } test_recording_t;
 
@@ -75,8 +76,9 @@ static inline uint32_t test_add_name(test_recording_t* recording, const char* no
 static inline void test_add_span_in_step(test_recording_t* recording, uint32_t thread,
                                          int64_t begin, int64_t end, leat_span_kind_t kind,
                                          uint32_t name, int64_t value, uint32_t step) {
-  test_spans_t* spans = kind == LEAT_SPAN_OFF_CORE ? &recording->off_core[thread]
-                                                   : &recording->spans[thread];
+  const bool is_switch = kind == LEAT_SPAN_OFF_CORE || kind == LEAT_SPAN_ON_CORE;
+  test_spans_t* spans =
+      is_switch ? &recording->off_core[thread] : &recording->spans[thread];
   assert_true(thread < recording->thread_count && begin > 0 && begin <= end);
   LEAT_EXPECT_OK(
       LEAT_GROW(leat_allocator_system(), spans->count + 1, &spans->items, &spans->capacity));

@@ -242,6 +242,45 @@ static void both_formats_give_the_same(void** state) {
   leat_timeline_free(chrome);
 }
 
+// Cores are rows before those of threads, on which lie the threads that had them.
+static void threads_lie_on_cores(void** state) {
+  static const char* const kFiles[] = {"cores.perfetto-trace", "cores.json"};
+  for (size_t f = 0; f < LEAT_ARRAY_SIZE(kFiles); ++f) {
+    test_recording_t r;
+    test_recording_initialize(&r);
+    test_add_thread(&r, "main");
+    test_add_thread(&r, "");
+    const uint32_t next = test_add_name(&r, "next", "QueueDequeueV2");
+    test_add_span(&r, 0, 1000, 9000, LEAT_SPAN_STEP, 0, 1);
+    test_add_span(&r, 0, 2000, 3000, LEAT_SPAN_ASYNC_KERNEL, next, 8);
+    test_add_span(&r, 0, 1000, 2000, LEAT_SPAN_ON_CORE, 0, 12);
+    test_add_span(&r, 0, 2000, 4000, LEAT_SPAN_OFF_CORE, 0, 0);
+    test_add_span(&r, 0, 4000, 5000, LEAT_SPAN_ON_CORE, 0, 3);
+    test_add_span(&r, 1, 2000, 4000, LEAT_SPAN_ON_CORE, 0, 12);
+    test_add_span(&r, 1, 4000, 6000, LEAT_SPAN_ON_CORE, 0, 12);
+    leat_timeline_t* timeline = test_recording_read_back(&r, kFiles[f]);
+    test_recording_deinitialize(&r);
+    static const char* const kRows[] = {"core 3", "core 12", "main", "",
+                                        "asynchronous kernels 1"};
+    assert_int_equal(timeline->row_count, LEAT_ARRAY_SIZE(kRows));
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(kRows); ++i) {
+      assert_true(leat_string_view_equals(timeline->rows[i]->name, kRows[i]));
+      assert_int_equal(timeline->rows[i]->thread, i == 2 || i == 3 ? 98 + (int)i : 0);
+    }
+    assert_int_equal(timeline->rows[0]->lanes[0].count, 1);
+    assert_int_equal(timeline->rows[1]->lanes[0].count, 3);
+    const leat_slice_t* slice = slice_of(timeline, 1, 0, 0);
+    assert_true(leat_string_view_equals(timeline->names[slice->name].op, "main"));
+    assert_int_equal(timeline->names[slice->name].kind, LEAT_SPAN_ON_CORE);
+    assert_int_equal(slice->by, 100);
+    slice = slice_of(timeline, 1, 0, 2);
+    assert_true(leat_string_view_equals(timeline->names[slice->name].op, "thread"));
+    assert_int_equal(slice->by, 101);
+    assert_true(slice->begin_ns == 4000 && slice->end_ns == 6000);
+    leat_timeline_free(timeline);
+  }
+}
+
 // JSON of another program: the spans of a row in no order, escapes, times in several forms, events
 // that are not read, and a list without an object around it.
 static void other_json_is_put_into_order(void** state) {
@@ -504,6 +543,7 @@ int main(void) {
       cmocka_unit_test(who_took_a_core_is_read),
       cmocka_unit_test(a_file_may_end_anywhere),
       cmocka_unit_test(both_formats_give_the_same),
+      cmocka_unit_test(threads_lie_on_cores),
       cmocka_unit_test(other_json_is_put_into_order),
       cmocka_unit_test(json_may_end_anywhere),
       cmocka_unit_test(json_that_is_no_trace_is_told),

@@ -227,6 +227,22 @@ class TimelinePageTest(PageCase):
     self.assertFalse(self.page.evaluate('!!document.querySelector(".timeline .details a")'))
     self.assertEqual(self.violations(), [])
 
+  def test_cores_show_who_had_them(self):
+    self.open_steps(self.serve_steps(), file='slow.perfetto-trace')
+    self.wait_text('.timeline .sentence', '3 steps are alike')
+    self.focus('#timeline-search')
+    self.page.press(*'main')
+    self.wait_text('.timeline [role=status]', '1 found')
+    self.click('.timeline .found button')
+    self.wait_text('.details dl', 'Kindon core')
+    self.wait_text('.details dl', 'Corecore 3')
+    self.wait_text('.details dl', 'Threadmain (100)')
+    # The row below is the first thread's, which has its step there.
+    self.page.wait(self.SEEN)
+    self.focus('.timeline-canvas')
+    self.page.press('ArrowDown')
+    self.wait_text('.timeline .reading', 'step, 1.1 ms')
+
   def test_the_greatest_delays_are_arrows(self):
     url = self.serve_steps()
     self.open_steps(url, file='slow.perfetto-trace')

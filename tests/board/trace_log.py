@@ -73,7 +73,8 @@ def write_steps(path, waits, node):
     steps += span(1, at, at + 1100 + wait, 'step', value=i + 1, within=kernel)
     locked += span(2, at + 60, at + 110 + wait, 'task', value=0)
   with open(path, 'wb') as f:
-    f.write(graph_node(1, node, '/job:w/device:CPU:0', 'float [16,32], int32 []', 'model.py:12',
+    f.write(row(9, 0, 'core 3') + span(9, 0, 1500, 'on core', 'main', by=MAIN) +
+            graph_node(1, node, '/job:w/device:CPU:0', 'float [16,32], int32 []', 'model.py:12',
                        64000) +
             row(1, MAIN, 'main') + steps + row(2, FEEDER, 'holder') + locked +
             row(5, 105, 'SIM:0 stream 0') + span(5, 10, 20, 'stream copy', 'copy', 'out'))

@@ -13,6 +13,7 @@
 #if defined(__linux__)
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/posix/perf_ring.h"
 
 #define RING_PAGES 16u
@@ -30,6 +32,8 @@ struct leat_thread_switches_s {
   struct perf_event_mmap_page* page;  // and the ring behind it
   size_t page_bytes;
   int64_t left_ns;  // when the thread left the core; 0: it is on one
+  int64_t came_ns;  // when it came to the core on which it is; 0: it is on none, or nobody knows
+  int32_t core;
   bool was_preempted;
 };
 
@@ -40,6 +44,7 @@ typedef union record_s {
     struct perf_event_header header;
     uint32_t process, thread;
     uint64_t time_ns;
+    uint32_t core, reserved;
   } switched;
   struct {
     struct perf_event_header header;
@@ -56,7 +61,7 @@ static int open_event(void) {
   attributes.config = PERF_COUNT_SW_DUMMY;
   attributes.context_switch = 1;
   attributes.sample_id_all = 1;
-  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
   attributes.use_clockid = 1;
   attributes.clockid = CLOCK_MONOTONIC;
   attributes.exclude_kernel = 1;
@@ -80,7 +85,15 @@ leat_thread_switches_t* leat_thread_switches_begin(void) {
     return NULL;
   }
   switches->page = pages;
+  switches->core = sched_getcpu();
+  switches->came_ns = switches->core < 0 ? 0 : leat_clock_now_ns();
   return switches;
+}
+
+static void tell(const leat_thread_switches_t* switches, int64_t begin_ns, int64_t end_ns,
+                 int32_t core, leat_thread_switches_fn_t fn, void* data) {
+  const leat_thread_switch_t told = {begin_ns, end_ns, core, core < 0 && switches->was_preempted};
+  if (begin_ns > 0 && begin_ns <= end_ns) fn(data, &told);
 }
 
 // One record: the thread leaves a core, or comes back to one, or records were lost.
@@ -88,14 +101,18 @@ static void take(leat_thread_switches_t* switches, const record_t* record,
                  leat_thread_switches_fn_t fn, void* data) {
   const uint16_t misc = record->header.misc;
   const int64_t time_ns = (int64_t)record->switched.time_ns;
-  if (record->header.type == PERF_RECORD_LOST) switches->left_ns = 0;
+  if (record->header.type == PERF_RECORD_LOST) switches->left_ns = switches->came_ns = 0;
   if (record->header.type != PERF_RECORD_SWITCH) return;
   if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
+    tell(switches, switches->came_ns, time_ns, switches->core, fn, data);
+    switches->came_ns = 0;
     switches->left_ns = time_ns;
     switches->was_preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
-  } else if (switches->left_ns) {
-    fn(data, switches->left_ns, time_ns, switches->was_preempted);
+  } else {
+    tell(switches, switches->left_ns, time_ns, -1, fn, data);
     switches->left_ns = 0;
+    switches->came_ns = time_ns;
+    switches->core = (int32_t)record->switched.core;
   }
 }
 
@@ -129,10 +146,11 @@ uint64_t leat_thread_switches_read(leat_thread_switches_t* switches, int64_t unt
     tail += size;
   }
   __atomic_store_n(&switches->page->data_tail, tail, __ATOMIC_RELEASE);
-  if (is_full) switches->left_ns = 0;
-  if (is_end && switches->left_ns) {
-    fn(data, switches->left_ns, until_ns, switches->was_preempted);
-    switches->left_ns = 0;
+  if (is_full) switches->left_ns = switches->came_ns = 0;
+  if (is_end) {
+    tell(switches, switches->left_ns, until_ns, -1, fn, data);
+    tell(switches, switches->came_ns, until_ns, switches->core, fn, data);
+    switches->left_ns = switches->came_ns = 0;
   }
   return lost ? lost : is_full;
 }
