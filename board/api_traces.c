@@ -465,12 +465,11 @@ static void print_delays(const leat_delays_t* delays, const leat_delay_t* list, 
   leat_string_builder_append(out, LEAT_SV("\"delays\":["));
   for (size_t i = 0; i < count; ++i) {
     const leat_delay_t* delay = &list[i];
-    leat_string_builder_print(out, "%s{\"cause\":%u,\"row\":%u,\"name\":%d,\"begin\":%" PRId64
-                              ",\"end\":%" PRId64 ",\"total\":%" PRId64 ",\"median\":%" PRId64
-                              ",\"gain\":%" PRId64 ",\"sentence\":", i ? "," : "", delay->cause,
-                              delay->row, (int)delay->name, delay->begin_ns - begin,
-                              delay->end_ns - begin, delay->total_ns, delay->median_ns,
-                              delay->gain_ns);
+    leat_string_builder_print(out, "%s{\"cause\":%u,\"row\":%u,\"begin\":%" PRId64 ",\"end\":%"
+                              PRId64 ",\"total\":%" PRId64 ",\"median\":%" PRId64 ",\"gain\":%"
+                              PRId64 ",\"sentence\":", i ? "," : "", delay->cause, delay->row,
+                              delay->begin_ns - begin, delay->end_ns - begin, delay->total_ns,
+                              delay->median_ns, delay->gain_ns);
     print_sentence(delays, delay, out);
     leat_string_builder_append_char(out, '}');
   }

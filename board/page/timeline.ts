@@ -226,6 +226,7 @@ export class Timeline implements Page {
 
   // The arrows in the window as a list, and the one that is told as a sentence below the drawing.
   private tellArrows(arrows: Arrow[], told: Arrow | null): void {
+    const focused = this.greatest.contains(document.activeElement) ? document.activeElement!.getAttribute('aria-label') : null;
     if (told) this.reading.textContent = `${formatNanoseconds(told.ns)}: ${told.sentence}.`;
     this.greatest.replaceChildren(...(arrows.length ? [element('h3', {}, 'The greatest delays in the window'),
       element('ol', {class: 'neighbours'}, ...arrows.map(arrow => element('li', arrow === told ? {'aria-current': 'true'} : {},
@@ -234,6 +235,9 @@ export class Timeline implements Page {
           this.view.tell(arrow);
           this.view.reveal(arrow.begin, arrow.end, 0.5, arrow.row);
         }, {class: 'link', 'aria-label': 'Show: ' + arrow.sentence}))))] : []));
+    if (!focused) return;
+    const again = [...this.greatest.querySelectorAll('button')].find(b => b.getAttribute('aria-label') === focused);
+    (again || this.view.canvas).focus();
   }
 
   // ---- Tables -----------------------------------------------------------------------------------

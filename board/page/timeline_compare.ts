@@ -10,7 +10,7 @@ import {formatNanoseconds} from './words';
 const LISTED = 300, ROWS = 100, FIRST_WAIT_MS = 200, LONGEST_WAIT_MS = 2000;
 
 // A step with its recording and its critical path.
-export interface Side { trace: Trace; step: Step; delays: Delays }
+interface Side { trace: Trace; step: Step; delays: Delays }
 
 const signed = (ns: number) => (ns > 0 ? '+' : ns < 0 ? '−' : '') + formatNanoseconds(Math.abs(ns));
 
@@ -25,7 +25,7 @@ function sumsOf({trace, delays}: Side): Map<string, number> {
 }
 
 // What the second path spent more and less than the first, the greatest difference first.
-export function differences(a: Side, b: Side): [cause: string, kernel: string, first: number, second: number][] {
+function differences(a: Side, b: Side): [cause: string, kernel: string, first: number, second: number][] {
   const first = sumsOf(a), second = sumsOf(b);
   return [...new Set([...first.keys(), ...second.keys()])]
     .map((key): [string, string, number, number] => [...JSON.parse(key) as [string, string], first.get(key) || 0, second.get(key) || 0])

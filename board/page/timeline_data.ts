@@ -26,7 +26,7 @@ export interface Lane { row: number; depth: number; items: Item[] }
 export interface Slice { row: number; depth: number; slice: number; name: number; begin: number; end: number; value: string; by: number }
 
 export interface Delay {
-  cause: number; row: number; name: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
+  cause: number; row: number; begin: number; end: number; total: number; median: number; gain: number; sentence: string;
 }
 // A delay as an arrow from one row to another at its end; |from| is -1 where it came from none.
 export interface Arrow { begin: number; end: number; row: number; from: number; cause: number; ns: number; step: number; sentence: string }
