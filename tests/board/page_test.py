@@ -142,22 +142,16 @@ class PageTest(page_case.PageCase):
     """A bucket a millionth as wide as the others leaves room for these."""
     folder = tempfile.mkdtemp(prefix='leat-test-board-buckets')
     event_log.write_narrow_buckets(folder)
-    server, url = serve(folder)
-    try:
-      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'histograms'})))
-      self.page.wait(self.has_ink('canvas.chart'))
-      # In a column in the middle, how many points of the picture are not of its ground.
-      height = self.page.evaluate('''(canvas => {
-        const x = Math.floor(canvas.width / 2), ratio = canvas.height / canvas.clientHeight;
-        const data = canvas.getContext('2d').getImageData(x, 0, 1, canvas.height - 24 * ratio).data;
-        return data.filter((v, i) => i % 4 === 3 && v).length / ratio;
-      })(document.querySelector("canvas.chart"))''')
-      self.assertGreater(height, 20)
-    finally:
-      self.page.open('about:blank')
-      server.terminate()
-      server.communicate()
-      shutil.rmtree(folder)
+    url = self.serve_alone(folder)
+    self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': 'histograms'})))
+    self.page.wait(self.has_ink('canvas.chart'))
+    # In a column in the middle, how many points of the picture are not of its ground.
+    height = self.page.evaluate('''(canvas => {
+      const x = Math.floor(canvas.width / 2), ratio = canvas.height / canvas.clientHeight;
+      const data = canvas.getContext('2d').getImageData(x, 0, 1, canvas.height - 24 * ratio).data;
+      return data.filter((v, i) => i % 4 === 3 && v).length / ratio;
+    })(document.querySelector("canvas.chart"))''')
+    self.assertGreater(height, 20)
 
   def test_images(self):
     self.open('images')
@@ -253,28 +247,22 @@ class PageTest(page_case.PageCase):
     """No session is left out without a word: pages of 500, and how many are hidden."""
     folder = tempfile.mkdtemp(prefix='leat-test-board-sessions')
     event_log.write_many_sessions(folder, 1100)
-    server, url = serve(folder)
-    try:
-      self.page.open(url + '#' + urllib.parse.quote(json.dumps(
-          {'page': 'hparams', 'hidden': ['run_0001', 'run_0002']})))
-      self.wait_text('#content', '2 more runs with hyper-parameters are not shown.')
-      self.click('#all')
-      self.wait_text('#content', 'Rows 1 to 500 of 1100')
-      self.focus('#hparams-next')
-      self.page.press('Enter', 'Enter')
-      self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
-      self.assertEqual(self.page.evaluate('document.activeElement.id'), 'hparams-next')
-      self.page.press('Enter')  # there is none behind
-      self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
-      self.assertEqual(self.page.evaluate(
-          'document.querySelectorAll(".hparams tbody tr").length'), 100)
-      self.wait_text('.hparams tbody tr:last-child th', 'run_1099')
-      self.assertEqual(self.violations(), [])
-    finally:
-      self.page.open('about:blank')
-      server.terminate()
-      server.communicate()
-      shutil.rmtree(folder)
+    url = self.serve_alone(folder)
+    self.page.open(url + '#' + urllib.parse.quote(json.dumps(
+        {'page': 'hparams', 'hidden': ['run_0001', 'run_0002']})))
+    self.wait_text('#content', '2 more runs with hyper-parameters are not shown.')
+    self.click('#all')
+    self.wait_text('#content', 'Rows 1 to 500 of 1100')
+    self.focus('#hparams-next')
+    self.page.press('Enter', 'Enter')
+    self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
+    self.assertEqual(self.page.evaluate('document.activeElement.id'), 'hparams-next')
+    self.page.press('Enter')  # there is none behind
+    self.wait_text('#content', 'Rows 1001 to 1100 of 1100')
+    self.assertEqual(self.page.evaluate(
+        'document.querySelectorAll(".hparams tbody tr").length'), 100)
+    self.wait_text('.hparams tbody tr:last-child th', 'run_1099')
+    self.assertEqual(self.violations(), [])
 
   def test_meshes(self):
     self.open('mesh')
@@ -372,32 +360,26 @@ class PageTest(page_case.PageCase):
   def test_a_thousand_runs(self):
     folder = tempfile.mkdtemp(prefix='leat-test-board-runs')
     event_log.write_many_runs(folder, 1000)
-    server, url = serve(folder)
+    url = self.serve_alone(folder)
     card = self.card('loss')
-    try:
-      self.page.open(url)
-      self.wait_text('#state', '960 of 1000 runs are hidden')
-      self.wait_text(card + ' .sentence', '37 more lines.')
-      # The list is cut, and its filter reaches all runs.
-      self.wait_text('#runs li:last-child', '500 more')
-      self.focus('#run-filter')
-      self.page.press(*'0999')
-      self.page.wait('document.querySelectorAll("#runs li").length === 1')
-      self.click('#runs input')
-      self.wait_text(card + ' .sentence', 'run_0999 fell from 1 to 0.999 between')
-      self.set_value('#run-filter', '')
-      self.click('#all')
-      self.wait_text('#state', '1000 runs')
-      self.wait_text(card + ' .sentence', '997 more lines.')
-      self.page.wait(self.has_ink(card + ' canvas.chart'))
-      # All as one group: the mean of 0 to 0.999.
-      self.click('#means')
-      self.wait_text(card + ' .sentence', 'all (mean of 1000 runs) fell from 1 to 0.4995')
-    finally:
-      self.page.open('about:blank')  # or the browser says that the stream of news broke off
-      server.terminate()
-      server.communicate()
-      shutil.rmtree(folder)
+    self.page.open(url)
+    self.wait_text('#state', '960 of 1000 runs are hidden')
+    self.wait_text(card + ' .sentence', '37 more lines.')
+    # The list is cut, and its filter reaches all runs.
+    self.wait_text('#runs li:last-child', '500 more')
+    self.focus('#run-filter')
+    self.page.press(*'0999')
+    self.page.wait('document.querySelectorAll("#runs li").length === 1')
+    self.click('#runs input')
+    self.wait_text(card + ' .sentence', 'run_0999 fell from 1 to 0.999 between')
+    self.set_value('#run-filter', '')
+    self.click('#all')
+    self.wait_text('#state', '1000 runs')
+    self.wait_text(card + ' .sentence', '997 more lines.')
+    self.page.wait(self.has_ink(card + ' canvas.chart'))
+    # All as one group: the mean of 0 to 0.999.
+    self.click('#means')
+    self.wait_text(card + ' .sentence', 'all (mean of 1000 runs) fell from 1 to 0.4995')
 
   # ---- all pages --------------------------------------------------------------------------------
   def test_accessibility(self):
@@ -455,23 +437,17 @@ class PageTest(page_case.PageCase):
   def test_a_log_without_anything(self):
     """Each page says in a sentence what is not there yet, without empty frames around it."""
     folder = tempfile.mkdtemp(prefix='leat-test-board-empty')
-    server, url = serve(folder)
-    try:
-      for name in self.pages():
-        self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': name})))
-        self.wait_text('#state', '0 runs')
-        with self.subTest(page=name):
-          self.page.wait('/There (is|are) no|No (run|program)/.test('
-                         'document.querySelector("#content").innerText)')
-          frames = '#content canvas, #content .details, #content select'
-          self.assertEqual(self.page.evaluate(
-              '[...document.querySelectorAll("%s")].filter(e => e.checkVisibility()).length' %
-              frames), 0)
-    finally:
-      self.page.open('about:blank')
-      server.terminate()
-      server.communicate()
-      shutil.rmtree(folder)
+    url = self.serve_alone(folder)
+    for name in self.pages():
+      self.page.open(url + '#' + urllib.parse.quote(json.dumps({'page': name})))
+      self.wait_text('#state', '0 runs')
+      with self.subTest(page=name):
+        self.page.wait('/There (is|are) no|No (run|program)/.test('
+                       'document.querySelector("#content").innerText)')
+        frames = '#content canvas, #content .details, #content select'
+        self.assertEqual(self.page.evaluate(
+            '[...document.querySelectorAll("%s")].filter(e => e.checkVisibility()).length' %
+            frames), 0)
 
   def test_tools_stand_in_line(self):
     for name, row in (('scalars', '#tools > div:first-child, #tools > .tools > div:not(.check)'),
