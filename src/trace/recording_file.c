@@ -1,8 +1,7 @@
-// Spans become rows first, for both formats: each span gets a row, and all are sorted by row, by
-// begin, and the longer before the shorter, so that a span comes after those around it. A format
-// then writes row by row, those of the cores, on which lie the threads that had them, before the
-// others. Perfetto wants a packet for each begin and one for each end, in the order of time: a
-// stack holds the spans that are open. Chrome wants one event for a span.
+// Spans become rows first, for both formats (trace/recording_rows.h). A format then writes row by
+// row, those of the cores before the others. Perfetto wants a packet for each begin and one for
+// each end, in the order of time: a stack holds the spans that are open. Chrome wants one event for
+// a span.
 #include "trace/recording_file.h"
 
 #include <inttypes.h>
@@ -13,111 +12,21 @@
 #include "formats/generated/perfetto.h"
 #include "formats/wire/encode.h"
 #include "formats/wire/json.h"
+#include "trace/recording_rows.h"
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define MONOTONIC_CLOCK 3  // Perfetto's number
 #define SEQUENCE 1
 #define MAX_FLOPS 1e18  // that files tell
 
-#define CORES ((uint32_t)1 << 31)  // the row of core 0, until all rows are known
-
-// A span and its row: a thread's, or, from |thread_count| on, one of asynchronous kernels, or, from
-// |first_core| on, one of a core.
-typedef struct placed_s {
-  const leat_span_t* span;
-  uint32_t row;
-  uint32_t thread;  // that ended it, or was on the core
-} placed_t;
-
-typedef struct rows_s {
-  const leat_recording_t* recording;
-  placed_t* items;
-  size_t count;
-  uint32_t row_count, first_core;  // rows
-  size_t first_core_item;
-} rows_t;
-
 typedef struct writer_s {
-  const rows_t* rows;
+  const leat_recording_rows_t* rows;
   leat_file_t* file;              // NULL: all stays in |out|
   leat_string_builder_t* out;     // not yet in the file
   leat_string_builder_t packet;   // Perfetto: the one that is being made
   int64_t process;
   const leat_recording_section_t* section;  // NULL: the whole file is this process's
 } writer_t;
-
-// ---- Rows ---------------------------------------------------------------------------------------
-
-static int compare(const void* a, const void* b) {
-  const placed_t *x = a, *y = b;
-  if (x->row != y->row) return x->row < y->row ? -1 : 1;
-  if (x->span->begin != y->span->begin) return x->span->begin < y->span->begin ? -1 : 1;
-  if (x->span->end != y->span->end) return x->span->end > y->span->end ? -1 : 1;
-  return 0;
-}
-
-static size_t count_spans(const leat_recording_t* recording) {
-  size_t count = 0;
-  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
-    count += atomic_load_explicit(&chunk->count, memory_order_relaxed);
-  }
-  return count;
-}
-
-static uint32_t row_of(const leat_recording_t* recording, const leat_span_t* span,
-                       uint32_t thread) {
-  if (span->kind == LEAT_SPAN_ON_CORE) return CORES + (uint32_t)span->value;
-  return leat_span_kind_has_thread(span->kind) ? thread : recording->thread_count;
-}
-
-// Gives each span the row of its thread, asynchronous kernels a row behind those, and the times on
-// cores rows behind that.
-static void place(rows_t* rows) {
-  const leat_recording_t* recording = rows->recording;
-  for (const leat_span_chunk_t* chunk = recording->first; chunk; chunk = chunk->next) {
-    const uint32_t count = atomic_load_explicit(&chunk->count, memory_order_relaxed);
-    for (uint32_t i = 0; i < count; ++i) {
-      const leat_span_t* span = &chunk->spans[i];
-      // Some are of an earlier recording, and some are not wanted.
-      if (span->begin < recording->begin || span->end < recording->from) continue;
-      rows->items[rows->count++] =
-          (placed_t){span, row_of(recording, span, chunk->thread), chunk->thread};
-    }
-  }
-  qsort(rows->items, rows->count, sizeof *rows->items, compare);
-}
-
-// Deals the asynchronous kernels out to rows on which none begins before the last one has ended.
-static leat_status_t deal_out(rows_t* rows, leat_arena_t* arena) {
-  const uint32_t first_row = rows->recording->thread_count;
-  size_t end = rows->count;
-  while (end > 0 && rows->items[end - 1].row >= CORES) --end;
-  size_t first = rows->first_core_item = end;
-  while (first > 0 && rows->items[first - 1].row == first_row) --first;
-  int64_t* ends;  // by row
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, end - first + 1, &ends));
-  rows->row_count = first_row;
-  for (size_t i = first; i < end; ++i) {
-    uint32_t row = first_row;
-    while (row < rows->row_count && ends[row - first_row] > rows->items[i].span->begin) ++row;
-    if (row == rows->row_count) ++rows->row_count;
-    ends[row - first_row] = rows->items[i].span->end;
-    rows->items[i].row = row;
-  }
-  qsort(rows->items + first, end - first, sizeof *rows->items, compare);
-  return leat_ok_status();
-}
-
-// Numbers the rows of the cores that threads were on.
-static void number_cores(rows_t* rows) {
-  rows->first_core = rows->row_count;
-  for (size_t i = rows->first_core_item; i < rows->count; ++i) {
-    const int64_t core = rows->items[i].span->value;
-    const bool is_next = i == rows->first_core_item || rows->items[i - 1].span->value != core;
-    rows->row_count += is_next;
-    rows->items[i].row = rows->row_count - 1;
-  }
-}
 
 // ---- What is said of a span ---------------------------------------------------------------------
 
@@ -132,7 +41,7 @@ typedef struct words_s {
   uint32_t graph, step;
 } words_t;
 
-static words_t words_of(const leat_recording_t* recording, const placed_t* item) {
+static words_t words_of(const leat_recording_t* recording, const leat_placed_span_t* item) {
   static const char* const kValues[LEAT_SPAN_KINDS] = {
       [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
@@ -199,7 +108,7 @@ static int64_t written_ns(const writer_t* w, int64_t time) {
 }
 
 // |first| is the row's first span.
-static void row_name(const rows_t* rows, uint32_t row, size_t first, char* out_name,
+static void row_name(const leat_recording_rows_t* rows, uint32_t row, size_t first, char* out_name,
                      size_t size) {
   const leat_recording_t* recording = rows->recording;
   if (row < recording->thread_count) {
@@ -256,7 +165,7 @@ static leat_status_t put_row(writer_t* w, uint32_t row, size_t first) {
   return put_packet(w, &packet);
 }
 
-static leat_status_t put_begin(writer_t* w, const placed_t* item) {
+static leat_status_t put_begin(writer_t* w, const leat_placed_span_t* item) {
   const words_t words = words_of(w->rows->recording, item);
   leat_string_view_t kind = words.kind;
   leat_pb_debug_annotation_t notes[6];
@@ -300,7 +209,7 @@ static leat_status_t put_begin(writer_t* w, const placed_t* item) {
   return put_packet(w, &packet);
 }
 
-static leat_status_t put_end(writer_t* w, const placed_t* item) {
+static leat_status_t put_end(writer_t* w, const leat_placed_span_t* item) {
   leat_pb_track_event_t event = {.type = LEAT_PB_TRACK_EVENT_TYPE_TYPE_SLICE_END,
                                  .track_uuid = row_uuid(w, item->row)};
   leat_pb_trace_packet_t packet = {
@@ -310,10 +219,11 @@ static leat_status_t put_end(writer_t* w, const placed_t* item) {
 }
 
 // Writes the spans of one row, from |first| on; |open| has room for them all.
-static leat_status_t put_spans(writer_t* w, size_t first, size_t end, const placed_t** open) {
+static leat_status_t put_spans(writer_t* w, size_t first, size_t end,
+                               const leat_placed_span_t** open) {
   size_t depth = 0;
   for (size_t i = first; i < end; ++i) {
-    const placed_t* item = &w->rows->items[i];
+    const leat_placed_span_t* item = &w->rows->items[i];
     while (depth && open[depth - 1]->span->end <= item->span->begin) {
       LEAT_RETURN_IF_ERROR(put_end(w, open[--depth]));
     }
@@ -383,11 +293,9 @@ static leat_status_t put_relation(writer_t* w) {
 
 // Writes the rows from |row| on up to |end_row|, whose spans are those from |first| on.
 static leat_status_t put_rows(writer_t* w, uint32_t row, uint32_t end_row, size_t first,
-                              const placed_t** open) {
-  const rows_t* rows = w->rows;
+                              const leat_placed_span_t** open) {
   for (; row < end_row; ++row) {
-    size_t end = first;
-    while (end < rows->count && rows->items[end].row == row) ++end;
+    const size_t end = leat_recording_row_end(w->rows, row, first);
     LEAT_RETURN_IF_ERROR(put_row(w, row, first));
     LEAT_RETURN_IF_ERROR(put_spans(w, first, end, open));
     first = end;
@@ -396,8 +304,8 @@ static leat_status_t put_rows(writer_t* w, uint32_t row, uint32_t end_row, size_
 }
 
 static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
-  const rows_t* rows = w->rows;
-  const placed_t** open;
+  const leat_recording_rows_t* rows = w->rows;
+  const leat_placed_span_t** open;
   leat_pb_process_descriptor_t process = {.pid = (int32_t)w->process};
   leat_pb_track_descriptor_t track = {.uuid = (uint64_t)w->process << 32, .process = &process};
   leat_pb_trace_packet_t packet = {.track_descriptor = &track};
@@ -413,12 +321,13 @@ static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
 }
 
 // ---- Chrome -------------------------------------------------------------------------------------
-// Times there are microseconds; rows of asynchronous kernels get numbers that no thread has.
+// Times there are microseconds; rows that are no thread's get numbers that no thread has, of which
+// viewers may take only those above 0.
 
-static int64_t row_thread(const rows_t* rows, uint32_t row) {
+static int64_t row_thread(const leat_recording_rows_t* rows, uint32_t row) {
   const leat_recording_t* recording = rows->recording;
   return row < recording->thread_count ? recording->threads[row].id
-                                       : -1 - (int64_t)(row - recording->thread_count);
+                                       : LEAT_RECORDING_NO_THREAD + row - recording->thread_count;
 }
 
 static leat_status_t put_chrome_row(writer_t* w, uint32_t row, size_t first) {
@@ -434,7 +343,7 @@ static leat_status_t put_chrome_row(writer_t* w, uint32_t row, size_t first) {
 }
 
 // The part of an arrow that touches a span: "s" is its start, "t" a step and "f" its end.
-static void put_chrome_arrow(writer_t* w, const placed_t* item, int64_t begin) {
+static void put_chrome_arrow(writer_t* w, const leat_placed_span_t* item, int64_t begin) {
   static const char kPhases[] = {[ARROW_BEGINS] = 's', [ARROW_PASSES] = 't', [ARROW_ENDS] = 'f'};
   const arrow_t arrow = arrow_of(item->span->kind);
   if (arrow == ARROW_NONE) return;
@@ -479,7 +388,7 @@ static leat_status_t put_chrome_graphs(writer_t* w) {
   return leat_ok_status();
 }
 
-static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
+static leat_status_t put_chrome_span(writer_t* w, const leat_placed_span_t* item) {
   const leat_recording_t* recording = w->rows->recording;
   const words_t words = words_of(recording, item);
   const int64_t begin = written_ns(w, item->span->begin);
@@ -516,13 +425,13 @@ static leat_status_t put_chrome_span(writer_t* w, const placed_t* item) {
 }
 
 static leat_status_t write_chrome(writer_t* w) {
-  const rows_t* rows = w->rows;
+  const leat_recording_rows_t* rows = w->rows;
   leat_string_builder_append(w->out, LEAT_SV("{\"traceEvents\":[\n"));
   LEAT_RETURN_IF_ERROR(put_chrome_graphs(w));
   size_t first = rows->first_core_item;
   for (uint32_t row = rows->first_core; row < rows->row_count; ++row) {
     LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, first));
-    while (first < rows->count && rows->items[first].row == row) ++first;
+    first = leat_recording_row_end(rows, row, first);
   }
   for (uint32_t row = 0; row < rows->first_core; ++row) {
     LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, 0));
@@ -541,8 +450,8 @@ static leat_status_t write_chrome(writer_t* w) {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-static leat_status_t write_rows(const rows_t* rows, leat_file_system_t* files, const char* path,
-                                leat_arena_t* arena) {
+static leat_status_t write_rows(const leat_recording_rows_t* rows, leat_file_system_t* files,
+                                const char* path, leat_arena_t* arena) {
   leat_string_builder_t out;
   leat_allocator_t* a = leat_allocator_system();
   writer_t w = {.rows = rows, .out = &out, .process = leat_host_process_id()};
@@ -558,22 +467,12 @@ static leat_status_t write_rows(const rows_t* rows, leat_file_system_t* files, c
   return leat_status_join(status, leat_file_close(w.file));
 }
 
-static leat_status_t make_rows(const leat_recording_t* recording, leat_arena_t* arena,
-                               rows_t* out_rows) {
-  *out_rows = (rows_t){.recording = recording};
-  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, count_spans(recording) + 1, &out_rows->items));
-  place(out_rows);
-  LEAT_RETURN_IF_ERROR(deal_out(out_rows, arena));
-  number_cores(out_rows);
-  return leat_ok_status();
-}
-
 leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_system_t* files,
                                    const char* path) {
-  rows_t rows;
+  leat_recording_rows_t rows;
   leat_arena_t arena;
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
-  leat_status_t status = make_rows(recording, &arena, &rows);
+  leat_status_t status = leat_recording_rows_make(recording, &arena, &rows);
   if (!status) status = write_rows(&rows, files, path, &arena);
   leat_arena_deinitialize(&arena);
   return status;
@@ -582,12 +481,12 @@ leat_status_t leat_recording_write(const leat_recording_t* recording, leat_file_
 leat_status_t leat_recording_encode(const leat_recording_t* recording,
                                     const leat_recording_section_t* section,
                                     leat_string_builder_t* out) {
-  rows_t rows;
+  leat_recording_rows_t rows;
   leat_arena_t arena;
   writer_t w = {.rows = &rows, .out = out, .process = section->number, .section = section};
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_string_builder_initialize(leat_allocator_system(), &w.packet);
-  leat_status_t status = make_rows(recording, &arena, &rows);
+  leat_status_t status = leat_recording_rows_make(recording, &arena, &rows);
   if (!status) status = write_perfetto(&w, &arena);
   leat_string_builder_deinitialize(&w.packet);
   leat_arena_deinitialize(&arena);

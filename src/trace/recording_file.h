@@ -1,7 +1,8 @@
 // Writes a recording of spans (base/span.h) into a file that a viewer opens: Perfetto's packets
 // (ui.perfetto.dev), or the JSON of chrome://tracing where the name ends in ".json". Both have a
-// row for each thread, on which spans lie within the spans around them, and rows for asynchronous
-// kernels, which belong to no thread: as many as ran at once. Times are nanoseconds of the
+// row for each core, with the threads that had it, a row for each thread, on which spans lie within
+// the spans around them, and rows for asynchronous kernels, which belong to no thread: as many as
+// ran at once. Times are nanoseconds of the
 // monotonic clock, so that recordings of several processes of a machine can be laid side by side.
 // One that goes into a file with recordings of other machines is told in their clock, under a
 // number of its own. Arrows lead from where a message or work for a stream begins to where it
@@ -12,6 +13,9 @@
 #include "base/file_system.h"
 #include "base/span.h"
 #include "base/string_builder.h"
+
+// In Chrome's JSON rows that are no thread's are numbered from here on.
+#define LEAT_RECORDING_NO_THREAD ((int64_t)1 << 30)
 
 // Writes |path|, which is created or replaced. Errors are the file system's, or RESOURCE_EXHAUSTED.
 LEAT_MUST_USE leat_status_t leat_recording_write(const leat_recording_t* recording,

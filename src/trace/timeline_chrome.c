@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "trace/file_window.h"
+#include "trace/recording_file.h"
 #include "trace/timeline.h"
 
 #define MAX_EVENT_BYTES ((size_t)1 << 16)
@@ -303,7 +304,8 @@ static leat_status_t find_row(reader_t* reader, const event_t* event,
                               leat_timeline_row_t** out_row) {
   LEAT_RETURN_IF_ERROR(leat_timeline_builder_row(reader->builder, uuid_of(event), out_row));
   (*out_row)->process = event->process;
-  (*out_row)->thread = LEAT_MAX(event->thread, 0);  // rows of no thread have numbers below 0
+  // Rows of no thread had numbers below 0 once.
+  (*out_row)->thread = event->thread >= LEAT_RECORDING_NO_THREAD ? 0 : LEAT_MAX(event->thread, 0);
   return leat_ok_status();
 }
 

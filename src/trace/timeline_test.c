@@ -258,6 +258,7 @@ static void threads_lie_on_cores(void** state) {
     test_add_span(&r, 0, 4000, 5000, LEAT_SPAN_ON_CORE, 0, 3);
     test_add_span(&r, 1, 2000, 4000, LEAT_SPAN_ON_CORE, 0, 12);
     test_add_span(&r, 1, 4000, 6000, LEAT_SPAN_ON_CORE, 0, 12);
+    test_add_span(&r, 0, 5990, 7000, LEAT_SPAN_ON_CORE, 0, 12);  // by another reading of the clock
     leat_timeline_t* timeline = test_recording_read_back(&r, kFiles[f]);
     test_recording_deinitialize(&r);
     static const char* const kRows[] = {"core 3", "core 12", "main", "",
@@ -268,7 +269,9 @@ static void threads_lie_on_cores(void** state) {
       assert_int_equal(timeline->rows[i]->thread, i == 2 || i == 3 ? 98 + (int)i : 0);
     }
     assert_int_equal(timeline->rows[0]->lanes[0].count, 1);
-    assert_int_equal(timeline->rows[1]->lanes[0].count, 3);
+    assert_int_equal(timeline->rows[1]->lane_count, 1);
+    assert_int_equal(timeline->rows[1]->lanes[0].count, 4);
+    assert_int_equal(slice_of(timeline, 1, 0, 3)->begin_ns, 6000);
     const leat_slice_t* slice = slice_of(timeline, 1, 0, 0);
     assert_true(leat_string_view_equals(timeline->names[slice->name].op, "main"));
     assert_int_equal(timeline->names[slice->name].kind, LEAT_SPAN_ON_CORE);
