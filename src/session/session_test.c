@@ -108,7 +108,16 @@ static void the_session_has_a_time_limit(scene_t* s) {
   leat_tensor_t got;
   scene_expect(scene_fetch(s, waits, &got), LEAT_DEADLINE_EXCEEDED, "timeout");
   probe_open(1);
-  assert_true(scene_get(s, waits) == 3);
+  // Now the step ends at once. Where the machine is busy even that may take longer than the limit.
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < 3000 && (i == 0 || status); ++i) {
+    leat_status_free(status);
+    status = scene_fetch(s, waits, &got);
+    assert_true(!status || leat_status_code(status) == LEAT_DEADLINE_EXCEEDED);
+  }
+  LEAT_EXPECT_OK(status);
+  assert_true(leat_tensor_data(&got, const float)[0] == 3);
+  leat_tensor_release(&got);
 }
 
 // A failure elsewhere in the step ends what waits.
