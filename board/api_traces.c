@@ -61,6 +61,19 @@ static leat_status_t get_index(const board_request_t* request, const char* name,
   return leat_ok_status();
 }
 
+// Answers a request by what |print| appends, for which the timeline is enough.
+static leat_status_t answer(board_api_t* api, const board_request_t* request,
+                            board_response_t* response,
+                            leat_status_t (*print)(const leat_timeline_t*,
+                                                   const board_request_t*,
+                                                   leat_string_builder_t*)) {
+  board_stored_trace_t* trace;
+  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
+  leat_status_t status = print(trace->timeline, request, &response->body);
+  board_trace_store_release(api->traces, trace);
+  return status;
+}
+
 leat_status_t board_api_traces(board_api_t* api, const board_request_t* request,
                                board_response_t* response) {
   leat_string_builder_t* out = &response->body;
@@ -291,12 +304,8 @@ static leat_status_t put_window(const leat_timeline_t* timeline, const board_req
 
 leat_status_t board_api_trace_window(board_api_t* api, const board_request_t* request,
                                      board_response_t* response) {
-  board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
   response->content_type = "application/octet-stream";
-  leat_status_t status = put_window(trace->timeline, request, &response->body);
-  board_trace_store_release(api->traces, trace);
-  return status;
+  return answer(api, request, response, put_window);
 }
 
 // ---- One slice ----------------------------------------------------------------------------------
@@ -334,11 +343,7 @@ static leat_status_t print_slices(const leat_timeline_t* timeline, const board_r
 
 leat_status_t board_api_trace_slice(board_api_t* api, const board_request_t* request,
                                     board_response_t* response) {
-  board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
-  leat_status_t status = print_slices(trace->timeline, request, &response->body);
-  board_trace_store_release(api->traces, trace);
-  return status;
+  return answer(api, request, response, print_slices);
 }
 
 // The node of the recorded graph that |name| is of; NULL: it is of none.
@@ -351,7 +356,7 @@ static const leat_timeline_node_t* find_node(const leat_timeline_t* timeline,
   return NULL;
 }
 
-// The parts of "float32 [32,10], int32 []".
+// The parts of "float [32,10], int32 []".
 static void print_outputs(leat_string_view_t outputs, leat_string_builder_t* out) {
   for (size_t begin = 0, end = 0; begin < outputs.size; begin = end + 2) {
     for (end = begin; end < outputs.size; ++end) {
@@ -389,11 +394,7 @@ static leat_status_t print_node(const leat_timeline_t* timeline, const board_req
 
 leat_status_t board_api_trace_node(board_api_t* api, const board_request_t* request,
                                    board_response_t* response) {
-  board_stored_trace_t* trace;
-  LEAT_RETURN_IF_ERROR(take(api, request, false, &trace));
-  leat_status_t status = print_node(trace->timeline, request, &response->body);
-  board_trace_store_release(api->traces, trace);
-  return status;
+  return answer(api, request, response, print_node);
 }
 
 // ---- Delays -------------------------------------------------------------------------------------

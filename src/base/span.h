@@ -24,7 +24,8 @@
 #include "base/sync.h"
 
 // What a span is. Spans of one thread are nested or apart, but for those of ASYNC_KERNEL and FETCH,
-// which begin on one thread and end on another, and belong to none.
+// which begin on one thread and end on another, and belong to none, and those of ON_CORE, which
+// belong to the core.
 typedef enum leat_span_kind_e {
   LEAT_SPAN_STEP,          // a caller runs a signature; the number of the step
   LEAT_SPAN_KERNEL,        // a kernel computes; the bytes of its inputs
@@ -155,7 +156,7 @@ extern LEAT_THREAD_LOCAL leat_span_work_t leat_span_work_of_thread;
 // What is known of a node before it runs, for people. Texts may be empty.
 typedef struct leat_span_facts_s {
   leat_string_view_t device;
-  leat_string_view_t outputs;  // their types and shapes: "float32 [32,10], int32 []"
+  leat_string_view_t outputs;  // their types and shapes: "float [32,10], int32 []"
   leat_string_view_t source;   // the line of the program that added it: "train.py:12"
   double flops;                // floating-point operations, estimated; below 0: not known
 } leat_span_facts_t;

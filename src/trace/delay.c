@@ -516,10 +516,7 @@ leat_status_t leat_delays_of_group(const leat_delays_t* delays, size_t group, le
   for (size_t first = 0; first < delays->entry_count; first = end) {
     end = end_of_alike(delays, first);
     const leat_delay_entry_t* entry = &delays->entries[end - 1];  // the longest
-    if (entry->group != group || entry->delay.cause == LEAT_DELAY_COMPUTE ||
-        entry->delay.cause == LEAT_DELAY_RUNTIME) {
-      continue;
-    }
+    if (entry->group != group || !leat_cause_is_delay(entry->delay.cause)) continue;
     leat_delay_t* delay = &(*out_list)[(*out_count)++];
     *delay = entry->delay;
     delay->total_ns = delay->gain_ns = 0;

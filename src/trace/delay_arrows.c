@@ -11,10 +11,6 @@
 #include "trace/delay_build.h"
 #include "trace/delay_rows.h"
 
-static bool is_delay(uint32_t cause) {
-  return cause != LEAT_DELAY_COMPUTE && cause != LEAT_DELAY_RUNTIME;
-}
-
 // Puts |entry| among the |*inout_count| greatest so far, of which |most| are kept.
 static void keep(const leat_delay_entry_t* entry, size_t most, leat_delay_arrow_t* arrows,
                  size_t* inout_count) {
@@ -78,7 +74,7 @@ leat_status_t leat_delays_arrows(const leat_delays_t* delays, int64_t begin_ns, 
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, most + 1, out_arrows));
   for (size_t i = 0; i < delays->entry_count && most > 0; ++i) {
     const leat_delay_entry_t* entry = &delays->entries[i];
-    if (is_delay(entry->delay.cause) && entry->delay.begin_ns < end_ns &&
+    if (leat_cause_is_delay(entry->delay.cause) && entry->delay.begin_ns < end_ns &&
         entry->delay.end_ns > begin_ns && entry->delay.gain_ns > 0) {
       keep(entry, most, *out_arrows, &count);
     }

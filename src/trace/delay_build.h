@@ -12,6 +12,11 @@ struct leat_delay_entry_s {
   leat_delay_t delay;  // |median_ns| is that of its group; |gain_ns| at first the most of its piece
 };
 
+// Whether a piece of the cause is a delay; kernels and what is between them are the step's work.
+static inline bool leat_cause_is_delay(uint32_t cause) {
+  return cause != LEAT_DELAY_COMPUTE && cause != LEAT_DELAY_RUNTIME;
+}
+
 // Delays without steps, groups and entries, which are the caller's to add (arrays of the system's
 // allocator, unless |is_borrowed| is set), and without links in |*out_graph|. To be freed with
 // leat_delays_free.

@@ -68,7 +68,7 @@ static bool has_known_shapes(const leat_graph_t* graph, const leat_node_t* node)
   return true;
 }
 
-// "float32 [32,10], int32 []"
+// "float [32,10], int32 []"
 static leat_status_t print_outputs(const leat_node_t* node, leat_arena_t* arena,
                                    leat_string_view_t* inout_text) {
   for (int k = 0; k < node->output_count && k < MAX_TOLD_OUTPUTS; ++k) {
