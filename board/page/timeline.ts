@@ -11,6 +11,8 @@ import {Place, TimelineView} from './timeline_view';
 import {countOf, formatBytes, formatNanoseconds, formatNumber} from './words';
 
 const SEARCHED_RUNS = 8;  // whose graphs are asked for a node
+// What a row of a group is, where it is not just a row.
+const ROWS_OF: Record<string, string> = {cores: 'Core', threads: 'Thread', streams: 'Stream'};
 const FOUND = 100, LISTED = 300, ROWS = 200, SHOWN = 12, FIRST_WAIT_MS = 200, LONGEST_WAIT_MS = 2000;
 
 export class Timeline implements Page {
@@ -244,7 +246,7 @@ export class Timeline implements Page {
   private fillTables(trace: Trace, step?: Step): void {
     const first = (all: number) => all > ROWS ? `The first ${ROWS} of ${all}` : 'All';
     const delays = this.delays.delays, path = this.delays.path;
-    const names = trace.names.map((_, i) => i).sort((a, b) => trace.names[b].total - trace.names[a].total);
+    const names = trace.names.map((_, i) => i).filter(i => trace.kinds[trace.names[i].kind] !== 'memory held').sort((a, b) => trace.names[b].total - trace.names[a].total);
     const parts = [table('Delays, the greatest first', ['Gain', 'Cause', 'What', 'Median step'], delays.slice(0, ROWS).map(d =>
       [formatNanoseconds(d.gain), trace.causes[d.cause], d.sentence, formatNanoseconds(d.median)]))];
     if (step) {
@@ -335,7 +337,7 @@ export class Timeline implements Page {
     const [slice, ...around] = this.selected, name = trace.names[slice.name], kind = trace.kinds[name.kind] || 'slice';
     const value = valueOf(kind, slice.value), who = whoOf(trace, slice);
     const pairs: [string, string | Node][] = [['Kind', kind], ['From', formatNanoseconds(slice.begin)], ['Time', formatNanoseconds(slice.end - slice.begin)],
-      [groupOf(trace, slice.row) === 'cores' ? 'Core' : 'Thread', threadOf(trace, slice.row)]];
+      [ROWS_OF[groupOf(trace, slice.row)] || 'Row', threadOf(trace, slice.row)]];
     if (value) pairs.push(value);
     if (who) pairs.push(who);
     pairs.push(['In all', `${countOf(name.count, 'slice')}, ${formatNanoseconds(name.total)}`]);

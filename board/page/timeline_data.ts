@@ -111,7 +111,8 @@ export function threadOf(trace: Trace, row: number): string {
 // What the rows of a process are, in the order of the server.
 export function groupOf(trace: Trace, row: number): string {
   const {name, thread} = trace.rows[row];
-  return !thread && /^core \d+$/.test(name) ? 'cores' : /\bstream\b/.test(name) ? 'streams' : thread ? 'threads' : 'waits without a thread';
+  if (thread) return /\bstream\b/.test(name) ? 'streams' : 'threads';
+  return /^core \d+$/.test(name) ? 'cores' : /^(loops|asynchronous kernels|network|memory) \d+$/.exec(name)?.[1] || 'other';
 }
 
 // The name of a kernel of |node|, or of one that the optimizer put in its place, that took the longest; -1: there is none.
@@ -151,7 +152,9 @@ export function valueOf(kind: string, value: string): [string, string] | null {
   if (isKernel(kind)) return ['Inputs', formatBytes(Number(value))];
   if (kind === 'piece of a loop') return ['Items', value];
   if (kind === 'task') return ['Queued', formatNanoseconds(Number(value))];
-  if (kind === 'memory') return ['Bytes', formatBytes(Number(value))];
+  if (kind === 'memory' || kind === 'memory held') return ['Bytes', formatBytes(Number(value))];
+  if (kind === 'loop') return ['Iterations', value];
+  if (kind === 'iteration') return ['Number', value];
   if (kind === 'off core') return ['Why', OFF_CORE[Number(value)] || 'not known'];
   return null;
 }

@@ -21,6 +21,8 @@ const KINDS: Record<string, {light: string; dark: string}> = {
   'no work to do': {light: '#f0f0ee', dark: '#24272b'}, 'wait': {light: '#fbe0c4', dark: '#6b4519'},
   'lock': {light: '#ffc9c2', dark: '#80332a'}, 'memory': {light: '#f3d3e6', dark: '#6b3454'},
   'off core': {light: '#d2d2d2', dark: '#4a4d52'}, 'stream wait': {light: '#fbe0c4', dark: '#6b4519'},
+  'loop': {light: '#dfe3ea', dark: '#394150'}, 'iteration': {light: '#e9ecdf', dark: '#3d4233'},
+  'memory held': {light: '#f3d3e6', dark: '#6b3454'},
   'fetch': {light: '#d5e8ea', dark: '#29494c'}, 'encode': {light: '#bfe0d2', dark: '#25574a'},
   'decode': {light: '#bfe0d2', dark: '#25574a'}};
 

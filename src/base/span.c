@@ -74,8 +74,8 @@ static void unlock(void) { pthread_mutex_unlock(&recorder.mutex); }
 
 const char* leat_span_kind_name(leat_span_kind_t kind) {
   static const char* const kNames[LEAT_SPAN_KINDS] = {
-      "step", "kernel",  "asynchronous kernel", "piece of a loop", "task", "no work to do",
-      "wait", "lock",    "memory",              "file", "off core", "on core",
+      "step", "kernel",  "loop", "iteration", "asynchronous kernel", "piece of a loop", "task",
+      "no work to do", "wait", "lock", "memory", "file", "off core", "on core", "memory held",
       "send", "receive", "fetch",               "encode", "decode",
       "launch", "stream work", "stream copy",   "stream wait"};
   return (unsigned)kind < LEAT_SPAN_KINDS ? kNames[kind] : "unknown";

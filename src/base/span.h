@@ -23,12 +23,14 @@
 #include "base/map.h"
 #include "base/sync.h"
 
-// What a span is. Spans of one thread are nested or apart, but for those of ASYNC_KERNEL and FETCH,
-// which begin on one thread and end on another, and belong to none, and those of ON_CORE, which
-// belong to the core.
+// What a span is. Spans of one thread are nested or apart. Some belong to no thread: those that
+// begin on one thread and end on another (LOOP, ITERATION, ASYNC_KERNEL, FETCH), those of ON_CORE,
+// which belong to the core, and HELD, which is of the whole process.
 typedef enum leat_span_kind_e {
   LEAT_SPAN_STEP,          // a caller runs a signature; the number of the step
   LEAT_SPAN_KERNEL,        // a kernel computes; the bytes of its inputs
+  LEAT_SPAN_LOOP,          // a loop, from its first variable to its end; how many iterations
+  LEAT_SPAN_ITERATION,     // an iteration of a loop; its number, from 0 on
   LEAT_SPAN_ASYNC_KERNEL,  // from the start of an asynchronous kernel to its end; bytes of inputs
   LEAT_SPAN_SHARD,         // a piece of a kernel's parallel loop; how many items
   LEAT_SPAN_TASK,          // a task of a pool; how long it was queued, in units of leat_span_now
@@ -39,6 +41,7 @@ typedef enum leat_span_kind_e {
   LEAT_SPAN_FILE,          // a file is read, written or synced; how many bytes
   LEAT_SPAN_OFF_CORE,      // the thread is on no core; a leat_off_core_value
   LEAT_SPAN_ON_CORE,       // the thread is on one; its number
+  LEAT_SPAN_HELD,          // a moment: memory of the system held for values from now on; bytes
   // Of what goes from one thread to another. The value is a number that both ends compute, the same
   // in all processes; SEND, RECEIVE and LAUNCH are moments.
   LEAT_SPAN_SEND,          // a Send leaves a value, which becomes a message; its number
@@ -55,7 +58,8 @@ typedef enum leat_span_kind_e {
 // A word or two for people: "kernel", "waits for a lock".
 const char* leat_span_kind_name(leat_span_kind_t kind);
 static inline bool leat_span_kind_has_thread(uint32_t kind) {
-  return kind != LEAT_SPAN_ASYNC_KERNEL && kind != LEAT_SPAN_FETCH;
+  return kind != LEAT_SPAN_LOOP && kind != LEAT_SPAN_ITERATION && kind != LEAT_SPAN_ASYNC_KERNEL &&
+         kind != LEAT_SPAN_FETCH && kind != LEAT_SPAN_HELD;
 }
 // Whether the value is the number of a message or of work on a stream.
 static inline bool leat_span_kind_is_link(uint32_t kind) {

@@ -103,6 +103,9 @@ leat_buffer_source_t* leat_buffer_source_host(void);
 // Bytes in use and kept for reuse, for leat doctor, tests and limits. With other threads at work
 // the two are of slightly different moments.
 void leat_buffer_source_host_usage(size_t* out_used_bytes, size_t* out_kept_bytes);
+// Tells the recording under way (base/span.h) how much memory of the system both are. The source
+// tells each change itself; this is for whoever begins to record.
+void leat_buffer_source_host_tell(void);
 // Gives kept memory back to the system.
 void leat_buffer_source_host_trim(void);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/observer.h"
+#include "base/span.h"
 #include "tensor/buffer_pool.h"
 
 // The sanitizer ends the process instead of refusing what its own allocator cannot hold.
@@ -69,6 +70,11 @@ void* leat_buffer_pool_memory(leat_buffer_t* buffer) { return ((heap_buffer_t*)b
 void leat_buffer_source_host_usage(size_t* out_used_bytes, size_t* out_kept_bytes) {
   *out_used_bytes = atomic_load_explicit(&used_bytes, memory_order_relaxed);
   *out_kept_bytes = 0;
+}
+
+void leat_buffer_source_host_tell(void) {
+  leat_span_mark(LEAT_SPAN_HELD, 0,
+                 (int64_t)atomic_load_explicit(&used_bytes, memory_order_relaxed));
 }
 
 void leat_buffer_source_host_trim(void) {}

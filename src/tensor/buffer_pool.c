@@ -134,6 +134,15 @@ static block_t* system_take_pages(size_t size_bytes) {
   return block;
 }
 
+// |size_bytes| more are held.
+static void add_held(size_t size_bytes) {
+  const size_t before =
+      atomic_fetch_add_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
+  leat_span_mark(LEAT_SPAN_HELD, 0, (int64_t)(before + size_bytes));
+}
+
+void leat_buffer_source_host_tell(void) { add_held(0); }
+
 static block_t* system_take(unsigned size_class) {
   size_t size_bytes = leat_buffer_pool_class_bytes(size_class);
   block_t* block;
@@ -148,8 +157,8 @@ static block_t* system_take(unsigned size_class) {
   block->size_class = (uint16_t)size_class;
   block->buffer.vtable = &buffer_vtable;
   block->buffer.data = block->memory;
-  atomic_fetch_add_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
   if (LEAT_UNLIKELY(span)) leat_span_end(span, LEAT_SPAN_MEMORY, 0, (int64_t)size_bytes);
+  add_held(size_bytes);
   return block;
 }
 
@@ -157,7 +166,7 @@ static void system_give(block_t* block) {
   size_t size_bytes = leat_buffer_pool_class_bytes(block->size_class);
   if (is_of_pages(block->size_class)) leat_pages_free(block->memory, size_bytes);
   heap_give(block);
-  atomic_fetch_sub_explicit(&pool.total_bytes, size_bytes, memory_order_relaxed);
+  add_held(-size_bytes);
 }
 
 // ---- Shared lists ----

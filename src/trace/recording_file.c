@@ -26,6 +26,7 @@ typedef struct writer_s {
   leat_string_builder_t packet;   // Perfetto: the one that is being made
   int64_t process;
   const leat_recording_section_t* section;  // NULL: the whole file is this process's
+  char amount[24];                // of memory: the name of the span that is being written
 } writer_t;
 
 // ---- What is said of a span ---------------------------------------------------------------------
@@ -41,18 +42,31 @@ typedef struct words_s {
   uint32_t graph, step;
 } words_t;
 
-static words_t words_of(const leat_recording_t* recording, const leat_placed_span_t* item) {
+// "12.3 MiB", so that a row of memory shows at a glance how it grows.
+static leat_string_view_t print_amount(int64_t bytes, char* out_text, size_t size) {
+  static const char* const kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double amount = (double)bytes;
+  size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < LEAT_ARRAY_SIZE(kUnits); ++unit) amount /= 1024;
+  snprintf(out_text, size, "%.3g %s", amount, kUnits[unit]);
+  return leat_string_view_from(out_text);
+}
+
+// What is said of |item|, as long as no other one is asked for.
+static words_t words_of(writer_t* w, const leat_placed_span_t* item) {
   static const char* const kValues[LEAT_SPAN_KINDS] = {
       [LEAT_SPAN_STEP] = "step",         [LEAT_SPAN_KERNEL] = "input bytes",
+      [LEAT_SPAN_LOOP] = "iterations",   [LEAT_SPAN_ITERATION] = "iteration",
       [LEAT_SPAN_ASYNC_KERNEL] = "input bytes", [LEAT_SPAN_SHARD] = "items",
       [LEAT_SPAN_TASK] = "queued ns",    [LEAT_SPAN_MEMORY] = "bytes",
       [LEAT_SPAN_FILE] = "bytes",
-      [LEAT_SPAN_OFF_CORE] = "why",
+      [LEAT_SPAN_OFF_CORE] = "why",      [LEAT_SPAN_HELD] = "bytes",
       [LEAT_SPAN_SEND] = "message",      [LEAT_SPAN_RECEIVE] = "message",
       [LEAT_SPAN_FETCH] = "message",     [LEAT_SPAN_ENCODE] = "message",
       [LEAT_SPAN_DECODE] = "message",    [LEAT_SPAN_LAUNCH] = "work",
       [LEAT_SPAN_STREAM] = "work",       [LEAT_SPAN_COPY] = "work",
       [LEAT_SPAN_STREAM_WAIT] = "work"};
+  const leat_recording_t* recording = w->rows->recording;
   const leat_span_t* span = item->span;
   const leat_span_name_t name = recording->names[span->name];
   const leat_string_view_t kind = leat_string_view_from(leat_span_kind_name(span->kind));
@@ -73,7 +87,11 @@ static words_t words_of(const leat_recording_t* recording, const leat_placed_spa
   if (span->kind == LEAT_SPAN_TASK) {
     value = leat_recording_ns(recording, recording->begin + value) - recording->begin_ns;
   }
-  return (words_t){.name = name.category.size ? name.category : kind,
+  const leat_string_view_t title = span->kind == LEAT_SPAN_HELD
+                                       ? print_amount(value, w->amount, sizeof w->amount)
+                                   : name.category.size ? name.category
+                                                        : kind;
+  return (words_t){.name = title,
                    .node = name.name,
                    .kind = kind,
                    .value_name = kValues[span->kind],
@@ -111,12 +129,19 @@ static int64_t written_ns(const writer_t* w, int64_t time) {
 static void row_name(const leat_recording_rows_t* rows, uint32_t row, size_t first, char* out_name,
                      size_t size) {
   const leat_recording_t* recording = rows->recording;
-  if (row < recording->thread_count) {
+  static const char* const kNames[LEAT_ROW_GROUPS] = {[LEAT_ROWS_LOOPS] = "loops",
+                                                      [LEAT_ROWS_ASYNC] = "asynchronous kernels",
+                                                      [LEAT_ROWS_NETWORK] = "network",
+                                                      [LEAT_ROWS_MEMORY] = "memory",
+                                                      [LEAT_ROWS_CORES] = "core"};
+  const leat_row_group_t group = leat_recording_row_group(rows, row);
+  const uint32_t number = row - rows->groups[group].first_row + 1;
+  if (group == LEAT_ROWS_THREADS) {
     snprintf(out_name, size, "%s", recording->threads[row].name);
-  } else if (row >= rows->first_core) {
+  } else if (group == LEAT_ROWS_CORES) {
     snprintf(out_name, size, "core %" PRId64, rows->items[first].span->value);
   } else {
-    snprintf(out_name, size, "asynchronous kernels %u", row - recording->thread_count + 1);
+    snprintf(out_name, size, "%s %u", kNames[group], number);
   }
 }
 
@@ -166,7 +191,7 @@ static leat_status_t put_row(writer_t* w, uint32_t row, size_t first) {
 }
 
 static leat_status_t put_begin(writer_t* w, const leat_placed_span_t* item) {
-  const words_t words = words_of(w->rows->recording, item);
+  const words_t words = words_of(w, item);
   leat_string_view_t kind = words.kind;
   leat_pb_debug_annotation_t notes[6];
   uint64_t flow = (uint64_t)item->span->value;
@@ -291,10 +316,12 @@ static leat_status_t put_relation(writer_t* w) {
   return put_packet(w, &packet);
 }
 
-// Writes the rows from |row| on up to |end_row|, whose spans are those from |first| on.
-static leat_status_t put_rows(writer_t* w, uint32_t row, uint32_t end_row, size_t first,
+// Writes the rows of the groups from |group| on up to |end_group|.
+static leat_status_t put_rows(writer_t* w, leat_row_group_t group, leat_row_group_t end_group,
                               const leat_placed_span_t** open) {
-  for (; row < end_row; ++row) {
+  const leat_row_range_t* groups = w->rows->groups;
+  size_t first = groups[group].first_item;
+  for (uint32_t row = groups[group].first_row; row < groups[end_group].first_row; ++row) {
     const size_t end = leat_recording_row_end(w->rows, row, first);
     LEAT_RETURN_IF_ERROR(put_row(w, row, first));
     LEAT_RETURN_IF_ERROR(put_spans(w, first, end, open));
@@ -315,9 +342,8 @@ static leat_status_t write_perfetto(writer_t* w, leat_arena_t* arena) {
   LEAT_RETURN_IF_ERROR(put_packet(w, &packet));
   if (w->section) LEAT_RETURN_IF_ERROR(put_relation(w));
   LEAT_RETURN_IF_ERROR(put_graphs(w));
-  LEAT_RETURN_IF_ERROR(
-      put_rows(w, rows->first_core, rows->row_count, rows->first_core_item, open));
-  return put_rows(w, 0, rows->first_core, 0, open);
+  LEAT_RETURN_IF_ERROR(put_rows(w, LEAT_ROWS_CORES, LEAT_ROW_GROUPS, open));
+  return put_rows(w, LEAT_ROWS_THREADS, LEAT_ROWS_CORES, open);
 }
 
 // ---- Chrome -------------------------------------------------------------------------------------
@@ -330,16 +356,24 @@ static int64_t row_thread(const leat_recording_rows_t* rows, uint32_t row) {
                                        : LEAT_RECORDING_NO_THREAD + row - recording->thread_count;
 }
 
-static leat_status_t put_chrome_row(writer_t* w, uint32_t row, size_t first) {
-  char name[48];
-  row_name(w->rows, row, first, name, sizeof name);
-  leat_string_builder_print(w->out,
-                            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRId64
-                            ",\"tid\":%" PRId64 ",\"args\":{\"name\":",
-                            w->process, row_thread(w->rows, row));
-  leat_json_append_string(w->out, leat_string_view_from(name));
-  leat_string_builder_append(w->out, LEAT_SV("}},\n"));
-  return flush(w, FLUSH_BYTES);
+// Names the rows of the groups from |group| on up to |end_group|.
+static leat_status_t put_chrome_rows(writer_t* w, leat_row_group_t group,
+                                     leat_row_group_t end_group) {
+  const leat_row_range_t* groups = w->rows->groups;
+  size_t first = groups[group].first_item;
+  for (uint32_t row = groups[group].first_row; row < groups[end_group].first_row; ++row) {
+    char name[48];
+    row_name(w->rows, row, first, name, sizeof name);
+    leat_string_builder_print(w->out,
+                              "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRId64
+                              ",\"tid\":%" PRId64 ",\"args\":{\"name\":",
+                              w->process, row_thread(w->rows, row));
+    leat_json_append_string(w->out, leat_string_view_from(name));
+    leat_string_builder_append(w->out, LEAT_SV("}},\n"));
+    LEAT_RETURN_IF_ERROR(flush(w, FLUSH_BYTES));
+    first = leat_recording_row_end(w->rows, row, first);
+  }
+  return leat_ok_status();
 }
 
 // The part of an arrow that touches a span: "s" is its start, "t" a step and "f" its end.
@@ -389,8 +423,7 @@ static leat_status_t put_chrome_graphs(writer_t* w) {
 }
 
 static leat_status_t put_chrome_span(writer_t* w, const leat_placed_span_t* item) {
-  const leat_recording_t* recording = w->rows->recording;
-  const words_t words = words_of(recording, item);
+  const words_t words = words_of(w, item);
   const int64_t begin = written_ns(w, item->span->begin);
   const int64_t end = written_ns(w, item->span->end);
   put_chrome_arrow(w, item, begin);
@@ -428,14 +461,8 @@ static leat_status_t write_chrome(writer_t* w) {
   const leat_recording_rows_t* rows = w->rows;
   leat_string_builder_append(w->out, LEAT_SV("{\"traceEvents\":[\n"));
   LEAT_RETURN_IF_ERROR(put_chrome_graphs(w));
-  size_t first = rows->first_core_item;
-  for (uint32_t row = rows->first_core; row < rows->row_count; ++row) {
-    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, first));
-    first = leat_recording_row_end(rows, row, first);
-  }
-  for (uint32_t row = 0; row < rows->first_core; ++row) {
-    LEAT_RETURN_IF_ERROR(put_chrome_row(w, row, 0));
-  }
+  LEAT_RETURN_IF_ERROR(put_chrome_rows(w, LEAT_ROWS_CORES, LEAT_ROW_GROUPS));
+  LEAT_RETURN_IF_ERROR(put_chrome_rows(w, LEAT_ROWS_THREADS, LEAT_ROWS_CORES));
   for (size_t i = 0; i < rows->count; ++i) {
     LEAT_RETURN_IF_ERROR(put_chrome_span(w, &rows->items[i]));
   }

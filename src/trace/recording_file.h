@@ -1,12 +1,11 @@
 // Writes a recording of spans (base/span.h) into a file that a viewer opens: Perfetto's packets
 // (ui.perfetto.dev), or the JSON of chrome://tracing where the name ends in ".json". Both have a
 // row for each core, with the threads that had it, a row for each thread, on which spans lie within
-// the spans around them, and rows for asynchronous kernels, which belong to no thread: as many as
-// ran at once. Times are nanoseconds of the
-// monotonic clock, so that recordings of several processes of a machine can be laid side by side.
-// One that goes into a file with recordings of other machines is told in their clock, under a
-// number of its own. Arrows lead from where a message or work for a stream begins to where it
-// arrives, and the edges of the graphs that ran stand at the head, once for each graph.
+// the spans around them, and rows for what belongs to no thread (trace/recording_rows.h). Times are
+// nanoseconds of the monotonic clock, so that recordings of several processes of a machine can be
+// laid side by side. One that goes into a file with recordings of other machines is told in their
+// clock, under a number of its own. Arrows lead from where a message or work for a stream begins to
+// where it arrives, and the edges of the graphs that ran stand at the head, once for each graph.
 #ifndef LEAT_TRACE_RECORDING_FILE_H_
 #define LEAT_TRACE_RECORDING_FILE_H_
 

@@ -371,6 +371,13 @@ static leat_status_t compile_for_executor(leat_plan_compiler_t* c) {
 
 // ---- The whole ----------------------------------------------------------------------------------
 
+static leat_status_t label_loops(leat_plan_compiler_t* c) {
+  const size_t loops = (size_t)c->frames.count - 1;
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->plan->arena, loops + 1, &c->plan->loop_labels));
+  for (size_t i = 0; i < loops; ++i) c->plan->loop_labels[i].frame = c->frames.items[i + 1].name;
+  return leat_ok_status();
+}
+
 static leat_status_t compile(leat_plan_compiler_t* c) {
   size_t nodes = c->graph->node_count;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, nodes + 1, &c->order));
@@ -380,6 +387,7 @@ static leat_status_t compile(leat_plan_compiler_t* c) {
   LEAT_RETURN_IF_ERROR(
       leat_frames_find(c->graph, c->order, nodes, "Compile", &c->plan->arena, &c->frames));
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&c->scratch, (size_t)c->frames.count + 1, &c->frame_slots));
+  LEAT_RETURN_IF_ERROR(label_loops(c));
   LEAT_RETURN_IF_ERROR(number_constants(c));
   LEAT_RETURN_IF_ERROR(number_records(c));
   LEAT_RETURN_IF_ERROR(number_feeds(c));

@@ -47,6 +47,7 @@ struct leat_iteration_s {
   uint32_t* dead_inputs;        // by place
   leat_frame_run_t* frame;      // NULL outside loops
   int64_t number;
+  int64_t span;                 // when it began; 0: nothing was recorded then
   int64_t outstanding;          // records ready or running
   leat_frame_run_t* children;   // frames begun from here
   leat_iteration_t* next_free;

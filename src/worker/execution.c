@@ -68,6 +68,7 @@ void leat_execution_start(leat_execution_t* e, leat_worker_done_fn_t done, void*
       atomic_load_explicit(&e->plan->told, memory_order_acquire) !=
           atomic_load_explicit(&leat_span_recording, memory_order_relaxed)) {
     leat_plan_tell(e->plan);
+    leat_buffer_source_host_tell();
   }
   if (LEAT_UNLIKELY(e->services.collector != NULL)) tell_constants(e);
   set_feeds(e);

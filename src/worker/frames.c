@@ -23,6 +23,7 @@ struct leat_frame_run_s {
   leat_frame_run_t* next_sibling;
   leat_iteration_t* parent;
   int32_t index;             // in the plan's frames
+  int64_t span;              // when a live variable entered; 0: none did, or nothing is recorded
   uint64_t id;               // of the frame's name and the iteration that began it
   uint32_t pending_entries;
   int64_t iteration_count;   // number of the newest
@@ -237,11 +238,19 @@ static leat_status_t take_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
   leat_iteration_reset(d->plan, iteration);
   iteration->frame = frame;
   iteration->number = frame->iteration_count;
+  iteration->span = 0;
   LEAT_DCHECK(!*ring_place(frame, iteration->number));
   *ring_place(frame, iteration->number) = iteration;
   ++frame->alive;
   *out_iteration = iteration;
   return leat_ok_status();
+}
+
+// Tells the recording under way, if there is one, that an iteration or the whole frame ends.
+static void tell_end(const leat_dataflow_t* d, const leat_frame_run_t* frame,
+                     leat_span_kind_t kind, int64_t begin, int64_t value) {
+  leat_loop_span_end(begin, kind, &d->plan->loop_labels[frame->index - 1], value,
+                     &d->execution->services);
 }
 
 static void return_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
@@ -330,6 +339,7 @@ static leat_status_t next_iteration(leat_dataflow_t* d, leat_frame_run_t* frame,
   frame->dead_exit_count = 0;  // the loop went on: those were not its end
   LEAT_RETURN_IF_ERROR(take_iteration(d, frame, out_iteration));
   leat_iteration_t* iteration = *out_iteration;
+  iteration->span = leat_span_begin();
   for (waiting_t* w = frame->invariants; w; w = w->next) {
     activate_with(d, iteration, w->record, share_slot(&w->value), ready);
   }
@@ -362,6 +372,8 @@ static leat_status_t complete_enter(leat_dataflow_t* d, leat_iteration_t* iterat
     LEAT_RETURN_IF_ERROR(keep(d, &frame->invariants, index, &value));
   } else {
     LEAT_DCHECK(frame->first_iteration == 0);
+    // A frame in which no variable is live does not count as a loop, as in a sequence.
+    if (!dead && !frame->span) frame->span = (*ring_place(frame, 0))->span = leat_span_begin();
     activate_with(d, *ring_place(frame, 0), index, value, ready);
   }
   LEAT_DCHECK(frame->pending_entries > 0);
@@ -430,6 +442,7 @@ static leat_status_t end_frame(leat_dataflow_t* d, leat_frame_run_t* frame,
   for (size_t i = 0; i < frame->dead_exit_count; ++i) {
     activate(d, parent, frame->dead_exits[i], true, ready);
   }
+  tell_end(d, frame, LEAT_SPAN_LOOP, frame->span, frame->iteration_count + 1);
   leat_frame_run_t** link = &parent->children;
   while (*link != frame) link = &(*link)->next_sibling;
   *link = frame->next_sibling;
@@ -445,6 +458,7 @@ static leat_status_t settle_iteration(leat_dataflow_t* d, leat_iteration_t* iter
   while (frame->alive) {
     leat_iteration_t* oldest = *ring_place(frame, frame->first_iteration);
     if (!oldest || !iteration_is_done(oldest)) break;
+    tell_end(d, frame, LEAT_SPAN_ITERATION, oldest->span, oldest->number);
     return_iteration(d, frame, oldest);
     ++frame->first_iteration;
     if (frame->deferred) {

@@ -159,8 +159,10 @@ static leat_status_t allocate_instance(const leat_plan_t* plan, leat_plan_instan
   if (plan->executor != LEAT_EXECUTOR_SEQUENCE || plan->sequence.flag_count == 0) {
     return leat_ok_status();
   }
-  return LEAT_ALLOCATE(plan->allocator, plan->sequence.flag_count + plan->sequence.loop_count,
-                       &instance->flags);
+  LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(plan->allocator,
+                                     plan->sequence.flag_count + plan->sequence.loop_count,
+                                     &instance->flags));
+  return LEAT_ALLOCATE(plan->allocator, plan->sequence.loop_count, &instance->loops);
 }
 
 leat_status_t leat_plan_make_instance(leat_plan_t* plan, leat_plan_instance_t** out_instance) {
@@ -189,6 +191,7 @@ void leat_plan_free_instance(leat_plan_t* plan, leat_plan_instance_t* instance) 
   }
   leat_allocator_free(plan->allocator, instance->slots);
   leat_allocator_free(plan->allocator, instance->flags);
+  leat_allocator_free(plan->allocator, instance->loops);
   leat_iterations_free(plan, instance);
   leat_allocator_free(plan->allocator, instance);
 }

@@ -26,6 +26,7 @@
 #include "graph/frames.h"
 #include "kernel/call.h"
 #include "kernel/resource.h"
+#include "worker/loop_span.h"
 #include "worker/worker.h"
 
 // Bits of leat_record_t.flags: what the executors must do for a record besides calling its kernel.
@@ -97,8 +98,9 @@ _Static_assert(sizeof(leat_record_t) == 64, "a record is a cache line");
 // nothing runs, because nobody reads what enters it, has no borders: both numbers are 0.
 typedef struct leat_sequence_loop_s {
   uint32_t begin, end;
-  const uint32_t* entries;     // flags that its Enters set
-  const uint32_t* invariants;  // slots that all iterations read
+  const uint32_t* entries;     // flags that the Enters of its variables set
+  const uint32_t* invariants;  // slots that all iterations read,
+  const uint32_t* invariant_flags;  // [invariant_count] and the flags that their Enters set
   const uint32_t* exits;       // flags of its Exits
   const uint32_t* firsts;      // flags of what is live in the first iteration only
   uint32_t entry_count, invariant_count, exit_count, first_count;
@@ -137,8 +139,9 @@ typedef struct leat_dataflow_tables_s {
   leat_dataflow_frame_t* frame_tables;  // beside frames.items
 } leat_dataflow_tables_t;
 
-// Owned by the worker's entry of a registered graph. Nothing in it but |told| changes after
-// compiling, so any number of steps may run it at once; what a step changes lies in its instance.
+// Owned by the worker's entry of a registered graph. Nothing in it but what recordings are told
+// (|told|, |loop_labels|) changes after compiling, so any number of steps may run it at once; what
+// a step changes lies in its instance.
 typedef struct leat_plan_s {
   leat_allocator_t* allocator;
   leat_graph_t* graph;       // keeps names, attributes and types alive
@@ -176,6 +179,7 @@ typedef struct leat_plan_s {
   uint32_t transfer_count;   // numbered transfers of the step; 0: all meet by text
   bool waits;                // has asynchronous kernels that must hear of a cancellation
   bool uses_step_resources;
+  leat_loop_label_t* loop_labels;  // by loop: frame n is loop n - 1
   _Atomic(uint32_t) told;    // the number of the last recording that knows the plan's edges
 } leat_plan_t;
 
@@ -191,7 +195,9 @@ typedef struct leat_plan_instance_s leat_plan_instance_t;
 struct leat_plan_instance_s {
   leat_plan_instance_t* next;
   leat_slot_t* slots;
-  uint8_t* flags;  // of a sequence: which outputs are live, then which loops go on
+  // Of a sequence with control flow.
+  uint8_t* flags;            // which outputs are live, then which loops go on
+  leat_loop_times_t* loops;  // by loop; set while the step is observed
   // The dataflow executor makes these two on its first run with this instance.
   struct leat_iteration_s* root;
   struct leat_iteration_s** free_iterations;  // by frame

@@ -235,7 +235,8 @@ static leat_status_t verify_loops(verifier_t* v) {
       v->marks[loop->invariants[k]] |= KEPT;
     }
     const struct { const uint32_t* flags; uint32_t count; } lists[] = {
-        {loop->entries, loop->entry_count}, {loop->exits, loop->exit_count},
+        {loop->entries, loop->entry_count},
+        {loop->invariant_flags, loop->invariant_count}, {loop->exits, loop->exit_count},
         {loop->firsts, loop->first_count}};
     for (size_t l = 0; l < LEAT_ARRAY_SIZE(lists); ++l) {
       for (uint32_t k = 0; k < lists[l].count; ++k) {

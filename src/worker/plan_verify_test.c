@@ -208,6 +208,8 @@ DAMAGE(loop_backwards, LOOP(1).begin = LOOP(1).end)
 DAMAGE(loop_without_border, LOOP(1).begin += 1)
 DAMAGE(loop_without_end, LOOP(1).end -= 1)
 DAMAGE(invariant_of_no_slot, ((uint32_t*)LOOP(1).invariants)[0] = p->slot_count)
+DAMAGE(invariant_of_no_flag,
+       ((uint32_t*)LOOP(1).invariant_flags)[0] = p->sequence.flag_count)
 DAMAGE(entry_of_no_flag, ((uint32_t*)LOOP(1).entries)[0] = p->sequence.flag_count)
 DAMAGE(exit_of_no_flag, ((uint32_t*)LOOP(1).exits)[0] = p->sequence.flag_count)
 DAMAGE(exit_of_every_flag, ((uint32_t*)LOOP(1).exits)[0] = LEAT_FLAG_ALWAYS)
@@ -253,6 +255,7 @@ static const damage_t kOfFlow[] = {
     {loop_without_border, OF("loop 1") "the borders of a loop must be a LOOP and a REPEAT"},
     {loop_without_end, OF("loop 1") "the borders of a loop must be a LOOP and a REPEAT"},
     {invariant_of_no_slot, OF("loop 1") "an invariant must have a slot"},
+    {invariant_of_no_flag, OF("loop 1") "the flags that are set at its borders must exist"},
     {entry_of_no_flag, OF("loop 1") "the flags that are set at its borders must exist"},
     {exit_of_no_flag, OF("loop 1") "the flags that are set at its borders must exist"},
     {exit_of_every_flag, OF("loop 1") "the flags that are set at its borders must exist"},

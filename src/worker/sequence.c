@@ -113,16 +113,43 @@ static void run_move(const sequence_run_t* s, const leat_record_t* record) {
   pass(s, record, 0, record->first_output);
 }
 
+// Tells the recording under way, if there is one, that a loop begins. What has only values that all
+// iterations see, as an inner loop in the last iteration of the outer one, does not count as one.
+static LEAT_COLD void tell_loop_begins(const sequence_run_t* s, uint32_t number, bool varies) {
+  leat_loop_times_t* times = &s->execution->instance->loops[number];
+  const int64_t now = varies ? leat_span_begin() : 0;
+  *times = (leat_loop_times_t){.begin = now, .iteration_begin = now};
+}
+
+// Tells it that an iteration ends, and, unless the loop goes on, that the loop does.
+static LEAT_COLD void tell_iteration_ends(const sequence_run_t* s, uint32_t number) {
+  leat_loop_times_t* times = &s->execution->instance->loops[number];
+  leat_loop_label_t* label = &s->plan->loop_labels[number];
+  const leat_step_services_t* services = &s->execution->services;
+  leat_loop_span_end(times->iteration_begin, LEAT_SPAN_ITERATION, label, times->iteration++,
+                     services);
+  if (s->goes_on[number]) {
+    times->iteration_begin = times->begin ? leat_span_begin() : 0;
+  } else {
+    leat_loop_span_end(times->begin, LEAT_SPAN_LOOP, label, times->iteration, services);
+  }
+}
+
 // Returns the record to go on with: the first one of the loop, or, when nothing live entered, the
 // one behind it.
 static uint32_t begin_loop(const sequence_run_t* s, uint32_t number) {
   const leat_sequence_loop_t* loop = &s->tables->loops[number];
-  bool enters = false;
+  bool varies = false, enters = false;
   LEAT_DCHECK(loop->begin < loop->end && loop->end < s->plan->record_count);
-  for (uint32_t i = 0; i < loop->entry_count; ++i) enters |= s->flags[loop->entries[i]];
+  for (uint32_t i = 0; i < loop->entry_count; ++i) varies |= s->flags[loop->entries[i]];
+  for (uint32_t i = 0; i < loop->invariant_count; ++i) {
+    enters |= s->flags[loop->invariant_flags[i]];
+  }
   for (uint32_t i = 0; i < loop->exit_count; ++i) s->flags[loop->exits[i]] = false;
   s->goes_on[number] = false;
-  return enters ? loop->begin + 1 : loop->end + 1;
+  if (LEAT_UNLIKELY(s->execution->services.observed)) tell_loop_begins(s, number, varies);
+  if (!varies && !enters) return loop->end + 1;
+  return loop->begin + 1;
 }
 
 // Returns the record to go on with: the loop's first, or the one behind it when nothing goes on.
@@ -130,6 +157,7 @@ static uint32_t end_iteration(const sequence_run_t* s, uint32_t number) {
   const leat_sequence_loop_t* loop = &s->tables->loops[number];
   LEAT_DCHECK(loop->begin < loop->end && loop->end < s->plan->record_count);
   for (uint32_t i = 0; i < loop->first_count; ++i) s->flags[loop->firsts[i]] = false;
+  if (LEAT_UNLIKELY(s->execution->services.observed)) tell_iteration_ends(s, number);
   if (s->goes_on[number]) {
     s->goes_on[number] = false;
     return loop->begin + 1;

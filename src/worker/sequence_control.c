@@ -381,34 +381,41 @@ static leat_status_t add_steps(sequencer_t* s) {
 
 // ---- The borders of loops -----------------------------------------------------------------------
 
+// Appends |value| to a list of a loop's, or, before there is memory for the lists, counts it.
+static void append(const uint32_t* list, uint32_t* inout_count, uint32_t value) {
+  if (list) ((uint32_t*)list)[*inout_count] = value;
+  ++*inout_count;
+}
+
 // Lists the flags and slots that are to be set or emptied where a loop begins and ends. Two walks
 // over the steps: one counts, one fills.
 static leat_status_t find_borders(sequencer_t* s) {
   for (int fill = 0; fill < 2; ++fill) {
     for (uint32_t i = 0; i < s->step_count; ++i) {
-      const leat_record_t* step = &s->steps[i];
+      const uint32_t flags = s->steps[i].flags, flag = s->steps[i].sequence.flag;
       int32_t node = s->step_nodes[i];
-      if (step->flags & LEAT_RECORD_EXIT) {
+      if (flags & LEAT_RECORD_EXIT) {
         leat_sequence_loop_t* loop = &s->tables.loops[s->c->frames.runs_in[node] - 1];
-        if (fill) ((uint32_t*)loop->exits)[loop->exit_count] = step->sequence.flag;
-        ++loop->exit_count;
+        append(loop->exits, &loop->exit_count, flag);
       }
-      if (!(step->flags & LEAT_RECORD_ENTER)) continue;
+      if (!(flags & LEAT_RECORD_ENTER)) continue;
       leat_sequence_loop_t* loop = &s->tables.loops[s->c->frames.outputs_in[node] - 1];
-      if (fill) ((uint32_t*)loop->entries)[loop->entry_count] = step->sequence.flag;
-      ++loop->entry_count;
-      if (step->flags & LEAT_RECORD_INVARIANT) {
-        if (fill) ((uint32_t*)loop->invariants)[loop->invariant_count] = step->first_output;
-        ++loop->invariant_count;
-      } else if (s->variables[s->c->record_of[node]] == NOBODY) {
-        if (fill) ((uint32_t*)loop->firsts)[loop->first_count] = step->sequence.flag;
-        ++loop->first_count;
+      if (flags & LEAT_RECORD_INVARIANT) {
+        append(loop->invariants, &(uint32_t){loop->invariant_count}, s->steps[i].first_output);
+        append(loop->invariant_flags, &loop->invariant_count, flag);
+        continue;
+      }
+      append(loop->entries, &loop->entry_count, flag);
+      if (s->variables[s->c->record_of[node]] == NOBODY) {
+        append(loop->firsts, &loop->first_count, flag);
       }
     }
     for (uint32_t i = 0; !fill && i < s->tables.loop_count; ++i) {
       leat_sequence_loop_t* loop = &s->tables.loops[i];
       LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->entry_count + 1, &loop->entries));
       LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->invariant_count + 1, &loop->invariants));
+      LEAT_RETURN_IF_ERROR(
+          LEAT_NEW(&s->plan->arena, loop->invariant_count + 1, &loop->invariant_flags));
       LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->exit_count + 1, &loop->exits));
       LEAT_RETURN_IF_ERROR(LEAT_NEW(&s->plan->arena, loop->first_count + 1, &loop->firsts));
       loop->entry_count = loop->invariant_count = loop->exit_count = loop->first_count = 0;
@@ -567,13 +574,6 @@ static void install(sequencer_t* s) {
   plan->sequence = s->tables;
 }
 
-static leat_status_t make_steps(sequencer_t* s) {
-  LEAT_RETURN_IF_ERROR(allocate_steps(s));
-  LEAT_RETURN_IF_ERROR(find_variables(s));
-  LEAT_RETURN_IF_ERROR(add_steps(s));
-  return find_borders(s);
-}
-
 leat_status_t leat_sequence_compile_framed(leat_plan_compiler_t* c, bool* out_possible) {
   sequencer_t s = {.c = c, .plan = c->plan, .records = c->plan->records};
   LEAT_RETURN_IF_ERROR(leat_dataflow_compile(c, &c->scratch, &s.edges));
@@ -587,11 +587,12 @@ leat_status_t leat_sequence_compile_framed(leat_plan_compiler_t* c, bool* out_po
     note_obstacle(&s, 0, "the graph has a loop whose Enters wait for its own Exits");
     return leat_ok_status();
   }
-  leat_status_t status = make_steps(&s);
-  if (status) {
-    leat_allocator_free(c->plan->allocator, s.steps);  // the kernels are still the records'
-    return status;
-  }
+  leat_status_t status = allocate_steps(&s);
+  if (!status) status = find_variables(&s);
+  if (!status) status = add_steps(&s);
+  if (!status) status = find_borders(&s);
+  if (status) leat_allocator_free(c->plan->allocator, s.steps);  // the kernels are the records'
+  LEAT_RETURN_IF_ERROR(status);
   install(&s);
   bool* stays;
   LEAT_RETURN_IF_ERROR(find_lasting(&s, &stays));

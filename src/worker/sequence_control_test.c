@@ -148,7 +148,7 @@ static void a_variable_has_one_slot(void** state) {
   assert_true(add->last_readers == 1 && partition_releases(p->plan, add, enter->first_output));
   assert_true(next->sequence.loop == 0 && next->input_slots[0] == add->first_output);
   assert_int_equal(tables->loop_count, 1);
-  assert_int_equal(tables->loops[0].entry_count, 3);
+  assert_int_equal(tables->loops[0].entry_count, 2);
   assert_int_equal(tables->loops[0].invariant_count, 1);
   assert_int_equal(tables->loops[0].exit_count, 1);
   assert_int_equal(tables->loops[0].first_count, 0);

@@ -243,6 +243,25 @@ class TimelinePageTest(PageCase):
     self.page.press('ArrowDown')
     self.wait_text('.timeline .reading', 'step, 1.1 ms')
 
+  def test_loops_and_memory_have_rows(self):
+    self.open_steps(self.serve_steps(), file='slow.perfetto-trace')
+    self.wait_text('.timeline .sentence', '3 steps are alike')
+    for wanted, expected in (
+        ('iteration', ('Kinditeration', 'Rowloops 1', 'Number0', 'Withinloop')),
+        ('mib', ('Kindmemory held', 'Rowmemory 1', 'Bytes1.5 MiB'))):
+      self.page.evaluate('document.querySelector("#timeline-search").value = ""')
+      self.focus('#timeline-search')
+      self.page.press(*wanted)
+      self.wait_text('.timeline [role=status]', '1 found')
+      self.click('.timeline .found button')
+      for text in expected:
+        self.wait_text('.details dl', text)
+    # How long an amount was held is no time that anything took.
+    self.change('#timeline-view', 'tables')
+    self.wait_text('.timeline .tall', 'while_context')
+    self.assertNotIn('MiB', self.page.evaluate(
+        'document.querySelector(".timeline .tall").textContent'))
+
   def test_the_greatest_delays_are_arrows(self):
     url = self.serve_steps()
     self.open_steps(url, file='slow.perfetto-trace')

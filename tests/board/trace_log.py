@@ -77,7 +77,11 @@ def write_steps(path, waits, node):
             graph_node(1, node, '/job:w/device:CPU:0', 'float [16,32], int32 []', 'model.py:12',
                        64000) +
             row(1, MAIN, 'main') + steps + row(2, FEEDER, 'holder') + locked +
-            row(5, 105, 'SIM:0 stream 0') + span(5, 10, 20, 'stream copy', 'copy', 'out'))
+            row(5, 105, 'SIM:0 stream 0') + span(5, 10, 20, 'stream copy', 'copy', 'out') +
+            row(6, 0, 'loops 1') +
+            span(6, 20, 90, 'loop', node='while_context', value=4,
+                 within=span(6, 20, 50, 'iteration', node='while_context', value=0)) +
+            row(7, 0, 'memory 1') + span(7, 0, 900, 'memory held', '1.5 MiB', value=1572864))
 
 
 GREAT_STEP = 2**53 + 1  # which no double is equal to

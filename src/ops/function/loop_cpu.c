@@ -38,6 +38,7 @@ struct repeated_call_s {
   _Atomic(int64_t) calls;  // of functions, counted within one call of the loop
   _Atomic(int) state;
   leat_status_t status;  // of the last call
+  int64_t iteration, span;  // the one under way: its number, and when it began, if it is recorded
   int variable_count;
   // One array [1 + 2 * variable_count]: a tensor for the loop itself, the variables, and the new
   // values that a call returns.
@@ -62,6 +63,7 @@ static leat_status_t repeated_call_create(leat_kernel_context_t* context,
   self->own = (leat_tensor_t*)((char*)self + loop_bytes);
   self->variables = self->own + 1;
   self->returns = self->variables + count;
+  self->span = leat_span_begin();
   for (int i = 0; i < self->variable_count; ++i) {
     self->variables[i] = leat_tensor_share(leat_kernel_input(context, first_input + i));
   }
@@ -111,9 +113,22 @@ static void repeated_call_run(repeated_call_t* self) {
   } while (atomic_exchange_explicit(&self->state, RETURNED_LATER, memory_order_acq_rel) == DONE);
 }
 
+// Tells the recording under way, if there is one, that an iteration has ended.
+static void repeated_call_tell(repeated_call_t* self) {
+  const int64_t begin = self->span;
+  if (LEAT_UNLIKELY(begin)) {
+    leat_span_end_in_step(begin, LEAT_SPAN_ITERATION, leat_kernel_span_name(self->context->kernel),
+                          self->iteration,
+                          leat_span_step(self->context->services->container_step_id));
+  }
+  self->span = leat_span_begin();
+  ++self->iteration;
+}
+
 // Makes the values that the last call returned the variables. CANCELLED or DEADLINE_EXCEEDED when
 // the step is to end.
 static leat_status_t repeated_call_turn(repeated_call_t* self) {
+  repeated_call_tell(self);
   for (int i = 0; i < self->variable_count; ++i) {
     leat_tensor_release(&self->variables[i]);
     self->variables[i] = leat_tensor_move(&self->returns[i]);
