@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "leat/trace.h"
+#include "scratch.h"
+
 #define BODY(name, op, dtype, a, b) DEF(name, op, IN(a) IN(b), TYPE("T", dtype))
 #define INT(key, value) " attr { key: '" key "' value { i: " value " } }"
 #define X(dtype) NODE("x", "Placeholder", , TYPE("dtype", dtype))
@@ -170,6 +173,28 @@ static void test_while(void** state) {
     assert_int_equal(second_of(&f, name, 3000), 4501500);
     assert_int_equal(read_counter(&f), 3020);
   }
+  functions_close(&f);
+}
+
+// Recordings have each iteration, with the last, which only finds that the condition is false.
+static void test_iterations_are_recorded(void** state) {
+  functions_t f = functions_open(
+      LIBRARY WHILE_FUNCTIONS END COUNTER X("INT32") WHILE("native", ) WHILE("lowered", LOWER));
+  TF_Status* status = TF_NewStatus();
+  for (int k = 0; k < 2; ++k) {
+    functions_target(&f, "reset");
+    leat_trace_start(0, status);
+    assert_int_equal(TF_GetCode(status), TF_OK);
+    assert_int_equal(second_of(&f, k ? "lowered" : "native", 10), 55);
+    leat_trace_stop("while.json", status);
+    assert_int_equal(TF_GetCode(status), TF_OK);
+    char* text = scratch_read_text("while.json");
+    assert_non_null(text);
+    assert_int_equal(scratch_count_text(text, "\"cat\":\"iteration\""), 11);
+    assert_int_equal(scratch_count_text(text, "\"iteration\":10,"), 1);
+    free(text);
+  }
+  TF_DeleteStatus(status);
   functions_close(&f);
 }
 
@@ -485,6 +510,7 @@ int main(void) {
       TEST(ifs_in_ifs),
       TEST(control_inputs_of_an_if),
       TEST(while),
+      TEST(iterations_are_recorded),
       TEST(whiles_in_whiles),
       TEST(shapes_that_grow),
       TEST(nodes_after_loops_that_grow),
@@ -498,5 +524,5 @@ int main(void) {
       TEST(attributes_from_arguments),
       TEST(functions_with_integers_on_the_device),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -45,6 +45,9 @@ static void steps_are_in_the_file(void** state) {
   assert_int_equal(scratch_count_text(text, "\"name\":\"step\""), STEPS);
   assert_int_equal(scratch_count_text(text, "\"name\":\"Relu\""), 0);
   assert_true(scratch_count_text(text, "\"node\":\"v\"") > 0);
+  // How much memory is held is told by the first step at the latest.
+  assert_true(scratch_count_text(text, "\"cat\":\"memory held\"") > 0);
+  assert_int_equal(scratch_count_text(text, "\"name\":\"0 B\""), 0);
   free(text);
 }
 

@@ -163,6 +163,7 @@ static leat_status_t while_next(repeated_call_t* base, leat_callee_t** out_calle
   if (loop->place == IN_CONDITION) {
     leat_status_t status = leat_condition_value(base->context, base->own, &goes_on);
     leat_tensor_release(base->own);
+    if (!status && !goes_on) repeated_call_tell(base);
     if (status || !goes_on) return status;
     loop->place = IN_BODY;
   } else {
