@@ -41,7 +41,8 @@ TF_CAPI_EXPORT extern void leat_trace_stop(const char* path, TF_Status* status);
 
 /* Tells that line |line| of |file|, which is copied, added |oper|, so that recordings say of each
  * kernel which line of the program it comes from. Front ends call it (Leat's Python package does);
- * an operation of which nobody tells has none. It is no part of a GraphDef. */
+ * an operation of which nobody tells has none. Sessions send lines with their graphs to the
+ * tasks of a cluster; TF_GraphToGraphDef does not write them. */
 TF_CAPI_EXPORT extern void leat_operation_set_source(TF_Operation* oper, const char* file,
                                                      int line, TF_Status* status);
 

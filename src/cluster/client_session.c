@@ -240,6 +240,7 @@ static leat_status_t send_graph(client_session_t* session, leat_shared_graph_t* 
   leat_status_t status = leat_ok_status();
   if (count > session->sent_nodes) {
     status = leat_graph_export_from(graph->graph, session->sent_nodes, &bytes);
+    if (!status) status = leat_graph_export_lines(graph->graph, session->sent_nodes, &bytes);
   }
   leat_mutex_unlock(&graph->mutex);
   if (!status && count > session->sent_nodes) {

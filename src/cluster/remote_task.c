@@ -185,6 +185,7 @@ static leat_status_t register_with_task(remote_task_t* task, leat_graph_t* graph
   leat_string_builder_initialize(task->allocator, &bytes);
   leat_arena_initialize(task->allocator, 0, &arena);
   leat_status_t status = leat_graph_export(graph, &bytes);
+  if (!status) status = leat_graph_export_lines(graph, 0, &bytes);
   if (!status) {
     const leat_pb_register_graph_request_t request = {
         .session_handle = leat_string_view_from(task->handle),

@@ -136,6 +136,7 @@ leat_status_t leat_worker_partition_to_message(const leat_register_request_t* re
                                                 .deterministic = request->deterministic,
                                                 .receives_dead = request->receives_dead};
   LEAT_RETURN_IF_ERROR(leat_graph_export(request->graph, graph_bytes));
+  LEAT_RETURN_IF_ERROR(leat_graph_export_lines(request->graph, 0, graph_bytes));
   out_message->graph = leat_string_builder_view(graph_bytes);
   leat_pb_string_list_t* fetches = &out_message->fetches;
   fetches->count = (size_t)request->fetch_count;

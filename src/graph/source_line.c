@@ -76,6 +76,12 @@ static bool look_up(leat_source_lines_t* lines, leat_string_view_t name,
   return found;
 }
 
+bool leat_graph_has_source_lines(const leat_graph_t* graph) {
+  const leat_graph_storage_t* s = graph->storage;
+  while (s && !atomic_load_explicit(&s->source_lines, memory_order_acquire)) s = s->parent;
+  return s != NULL;
+}
+
 bool leat_graph_find_source_line(const leat_graph_t* graph, leat_string_view_t name,
                                  leat_string_view_t* out_file, uint32_t* out_line) {
   for (;;) {

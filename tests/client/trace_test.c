@@ -71,10 +71,8 @@ static void a_node_tells_its_line(void** state) {
   assert_int_equal(scratch_count_text(text, "\"node\":\"Softmax\",\"device\":\"/job:localhost/"
                                             "replica:0/task:0/device:CPU:0\",\"outputs\":"
                                             "\"float [3]\","), 1);
-  // A graph that was sent as a GraphDef has no lines.
-  const int lines = getenv("LEAT_SESSION_TARGET") ? 0 : 1;
-  assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\""), lines);
-  assert_int_equal(scratch_count_text(text, "\"source\":"), lines);
+  assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\""), 1);
+  assert_int_equal(scratch_count_text(text, "\"source\":"), 1);
   // Its shapes are known, and so is its work.
   assert_int_equal(scratch_count_text(text, "\"source\":\"model.py:42\",\"flops\":0"), 0);
   free(text);

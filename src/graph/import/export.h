@@ -15,6 +15,11 @@ LEAT_MUST_USE leat_status_t leat_graph_export(const leat_graph_t* graph,
 // The same without the nodes before |first_node|, for a reader who has these.
 LEAT_MUST_USE leat_status_t leat_graph_export_from(const leat_graph_t* graph, size_t first_node,
                                                    leat_string_builder_t* out);
+// Appends the lines of a program that are known of the nodes from |first_node| on
+// (graph/source_line.h), for another task that runs them; nothing where none is. They merge with
+// the GraphDef that |out| holds.
+LEAT_MUST_USE leat_status_t leat_graph_export_lines(const leat_graph_t* graph, size_t first_node,
+                                                    leat_string_builder_t* out);
 // Fills |out_def|, which borrows texts from the graph; what it needs besides lies in |arena|.
 LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t node,
                                              leat_arena_t* arena, leat_pb_node_def_t* out_def);

@@ -18,11 +18,13 @@ void leat_graph_file_initialize(leat_allocator_t* allocator, leat_string_view_t 
   *out_file = (leat_graph_file_t){.nodes = {begin, begin + bytes.size, false}};
   leat_string_builder_initialize(allocator, &out_file->library);
   leat_string_builder_initialize(allocator, &out_file->versions);
+  leat_string_builder_initialize(allocator, &out_file->debug_info);
 }
 
 void leat_graph_file_deinitialize(leat_graph_file_t* file) {
   leat_string_builder_deinitialize(&file->library);
   leat_string_builder_deinitialize(&file->versions);
+  leat_string_builder_deinitialize(&file->debug_info);
 }
 
 static leat_string_view_t view_of(const uint8_t* data, size_t size) {
@@ -89,15 +91,20 @@ static leat_status_t scan(leat_graph_file_t* file, size_t* out_node_count) {
     next = value ? leat_wire_skip(value, end, number, type) : NULL;
     if (!next || type != LEAT_WIRE_LENGTH) continue;
     if (number == LEAT_GRAPH_DEF_NODE) ++node_count;
-    if (number != LEAT_GRAPH_DEF_LIBRARY && number != LEAT_GRAPH_DEF_VERSIONS) continue;
+    leat_string_builder_t* gathered = number == LEAT_GRAPH_DEF_LIBRARY    ? &file->library
+                                      : number == LEAT_GRAPH_DEF_VERSIONS ? &file->versions
+                                      : number == LEAT_GRAPH_DEF_DEBUG_INFO
+                                          ? &file->debug_info
+                                          : NULL;
+    if (!gathered) continue;
     size_t size = 0;
     value = leat_wire_read_length(value, end, &size);
-    leat_string_builder_append(number == LEAT_GRAPH_DEF_LIBRARY ? &file->library : &file->versions,
-                               view_of(value, size));
+    leat_string_builder_append(gathered, view_of(value, size));
   }
   if (!next) return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid GraphDef");
   *out_node_count = node_count;
   LEAT_RETURN_IF_ERROR(leat_status_clone(file->library.status));
+  LEAT_RETURN_IF_ERROR(leat_status_clone(file->debug_info.status));
   return leat_status_clone(file->versions.status);
 }
 

@@ -1,8 +1,8 @@
-// An encoded GraphDef on its way into a graph. A GraphDef has three kinds of fields:
+// An encoded GraphDef on its way into a graph. A GraphDef has four kinds of fields:
 //
-//   node node node ... node | library | versions          the order in which TensorFlow writes them
-//
-// Nodes are taken one by one, without decoding the rest; library and versions are gathered. The
+//   node node node ... node | library | versions | debug_info     in the order in which TensorFlow
+//                                                                 writes them
+// Nodes are taken one by one, without decoding the rest; the others are gathered. The
 // importer needs the versions before it adds the first node, and they stand at the end, so a file
 // must be read through first: leat_graph_file_read does that, and only counts nodes and skips them.
 // For a large file even that costs a tenth of the import, since every byte comes from memory twice.
@@ -34,7 +34,7 @@ typedef struct leat_graph_file_s {
   leat_string_view_t last_versions;  // the guess with which the file was opened
   // The encoded fields. A file may have several of a kind: their concatenation encodes the merged
   // message.
-  leat_string_builder_t library, versions;
+  leat_string_builder_t library, versions, debug_info;
 } leat_graph_file_t;
 
 // |bytes| are borrowed and must outlive the file.
@@ -51,7 +51,12 @@ LEAT_MUST_USE leat_status_t leat_graph_file_read(leat_graph_file_t* file);
 leat_string_view_t leat_graph_file_versions(const leat_graph_file_t* file);
 
 // Field numbers of GraphDef, and their tags.
-enum { LEAT_GRAPH_DEF_NODE = 1, LEAT_GRAPH_DEF_LIBRARY = 2, LEAT_GRAPH_DEF_VERSIONS = 4 };
+enum {
+  LEAT_GRAPH_DEF_NODE = 1,
+  LEAT_GRAPH_DEF_LIBRARY = 2,
+  LEAT_GRAPH_DEF_VERSIONS = 4,
+  LEAT_GRAPH_DEF_DEBUG_INFO = 5,
+};
 enum {
   LEAT_GRAPH_DEF_NODE_TAG = LEAT_GRAPH_DEF_NODE << 3 | LEAT_WIRE_LENGTH,
   LEAT_GRAPH_DEF_VERSIONS_TAG = LEAT_GRAPH_DEF_VERSIONS << 3 | LEAT_WIRE_LENGTH,

@@ -375,6 +375,7 @@ static leat_status_t import_file(leat_graph_t* graph, leat_graph_file_t* file,
     status = importer.first == 0 ? LEAT_VERIFY_GRAPH(graph, "import")
                                  : LEAT_VERIFY_UNFINISHED(graph, "import");
   }
+  if (!status) status = leat_importer_read_lines(&importer);
   if (!status) {
     if (producer < versions->producer) graph->producer_version = producer;
     if (graph->min_consumer_version < versions->min_consumer) {

@@ -4,6 +4,7 @@
 //   import_node.c    one NodeDef into one node
 //   import_names.c   names: prefix, uniqueness, look-up, colocation
 //   import_order.c   the rest of a file from the first node that reads a later one
+//   debug_info.c     the lines of a program that added the nodes
 //
 // The pass reads a NodeDef, adds the node (leat_importer_add) and forgets it, until a node reads a
 // later one; leat_importer_add_ordered adds the rest. No function undoes anything:
@@ -78,6 +79,9 @@ typedef struct leat_importer_s {
 // Reads the rest of the file if it was opened and not read, and adds its functions to the graph.
 // Does nothing for a file that was read.
 LEAT_MUST_USE leat_status_t leat_importer_read_file(leat_importer_t* importer);
+// Tells the graph the lines of the file's nodes, which have been added. INVALID_ARGUMENT, and
+// nothing is told, where the bytes are malformed. Lines for which there is no memory are left out.
+LEAT_MUST_USE leat_status_t leat_importer_read_lines(leat_importer_t* importer);
 
 // ---- names (import_names.c) ---------------------------------------------------------------------
 
