@@ -1,8 +1,9 @@
 // A cluster is recorded into one file (leat/trace.h): the master is in this process, the parameter
 // server a process of its own. Of a step that fetches a value from there, the file must have the
 // kernels of both, under processes of their own; each phase of the message, joined by its number,
-// in the order in which they follow each other; and the edges of both graphs. Then what cannot be
-// recorded is told: a task that shares its process with another one, and a port without a server.
+// in the order in which they follow each other; the edges of both graphs; and the lines of the
+// client's program. Then what cannot be recorded is told: a task that shares its process with
+// another one, and a port without a server.
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,70 @@ static void a_step_of_two_processes_is_in_one_file(void** state) {
   leat_timeline_free(timeline);
 }
 
+// ---- Lines of the program -----------------------------------------------------------------------
+
+// Adds a node on a device, of which line |line| of "model.py" is told.
+static TF_Output add_told(TF_Graph* graph, const char* op, const char* name, const char* device,
+                          const TF_Output* input, int line, TF_Status* status) {
+  TF_OperationDescription* description = TF_NewOperation(graph, op, name);
+  TF_SetDevice(description, device);
+  if (input) {
+    TF_AddInput(description, *input);
+  } else {
+    TF_SetAttrType(description, "dtype", TF_FLOAT);
+  }
+  TF_Operation* operation = TF_FinishOperation(description, status);
+  leat_operation_set_source(operation, "model.py", line, status);
+  assert_int_equal(TF_GetCode(status), TF_OK);
+  return (TF_Output){operation, 0};
+}
+
+static void expect_source(const leat_timeline_t* timeline, const char* name,
+                          const char* expected) {
+  for (size_t i = 0; i < timeline->node_count; ++i) {
+    if (!leat_string_view_equals(timeline->nodes[i].name, name)) continue;
+    assert_true(leat_string_view_equals(timeline->nodes[i].source, expected));
+    return;
+  }
+  fail_msg("the recording has no node '%s'", name);
+}
+
+// The master is reached as from another process, and the parameter server is one: both know the
+// lines of the client's graph.
+static void nodes_that_others_run_tell_their_lines(void** state) {
+  cluster_scene_t* cluster = *state;
+  TF_Status* status = cluster->status;
+  TF_Graph* graph = TF_NewGraph();
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  char target[64];
+  leat_timeline_t* timeline;
+  TF_Output x = add_told(graph, "Placeholder", "x", CLUSTER_WORKER_CPU, NULL, 1, status);
+  TF_Output y = add_told(graph, "Neg", "y", CLUSTER_PS_CPU, &x, 2, status);
+  TF_Output z = add_told(graph, "Abs", "z", CLUSTER_WORKER_CPU, &y, 3, status);
+  cluster_scene_target(cluster, CLUSTER_WORKER, true, target);
+  TF_SetTarget(options, target);
+  TF_Session* session = TF_NewSession(graph, options, status);
+  assert_int_equal(TF_GetCode(status), TF_OK);
+  TF_Tensor *in = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof(float)), *out = NULL;
+  *(float*)TF_TensorData(in) = 3;
+  leat_trace_cluster_t* trace = start(cluster, false);
+  TF_SessionRun(session, NULL, &x, &in, 1, &z, &out, 1, NULL, 0, NULL, status);
+  assert_int_equal(TF_GetCode(status), TF_OK);
+  assert_true(*(float*)TF_TensorData(out) == 3);
+  free(stop(cluster, trace));
+  LEAT_EXPECT_OK(leat_timeline_read(leat_file_system_posix(), PATH, &timeline));
+  expect_source(timeline, "y", "model.py:2");
+  expect_source(timeline, "z", "model.py:3");
+  leat_timeline_free(timeline);
+  TF_DeleteTensor(in);
+  TF_DeleteTensor(out);
+  TF_DeleteSession(session, status);
+  TF_DeleteSessionOptions(options);
+  TF_DeleteGraph(graph);
+}
+
+// ---- What cannot be recorded --------------------------------------------------------------------
+
 // Both servers are in this process: the second task has no part in the recording, nor has the port
 // where nobody listens.
 static void what_cannot_be_recorded_is_told(void** state) {
@@ -269,6 +334,7 @@ int main(void) {
   cmocka_unit_test_setup_teardown(name, set_up, cluster_scene_tear_down)
   const struct CMUnitTest tests[] = {
       TEST(a_step_of_two_processes_is_in_one_file, set_up_process),
+      TEST(nodes_that_others_run_tell_their_lines, set_up_process),
       TEST(what_cannot_be_recorded_is_told, cluster_scene_set_up),
       TEST(a_recording_left_alone_is_dropped, set_up_process),
       TEST(a_recording_ends_without_its_owner, set_up_short_beats),
