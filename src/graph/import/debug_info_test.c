@@ -133,7 +133,7 @@ static void lines_of_tensorflow_are_read(void** state) {
   const size_t graph_size = def.size;
   for (uint64_t wrong = 2; wrong <= 5; ++wrong) {
     leat_pb_graph_debug_info_name_to_trace_id_entry_t names[] = {
-        {LEAT_SV("y"), wrong}, {LEAT_SV("z@f"), 1}, {LEAT_SV("none"), 1}, {LEAT_SV("x"), 1}};
+        {LEAT_SV("x"), wrong}, {LEAT_SV("y"), 1}, {LEAT_SV("z@f"), 1}, {LEAT_SV("none"), 1}};
     const leat_pb_graph_debug_info_t info = {.files = {files, 2},
                                              .frames_by_id = {frames, 4},
                                              .name_to_trace_id = {names, 4},
@@ -141,8 +141,8 @@ static void lines_of_tensorflow_are_read(void** state) {
     def.size = graph_size;
     append_info(&info);
     LEAT_EXPECT_OK(import(&to, NULL));
-    expect_line(to.graph, "x", "model.py", 8);
-    assert_false(has_line(to.graph, "y"));
+    expect_line(to.graph, "y", "model.py", 8);
+    assert_false(has_line(to.graph, "x"));
     assert_false(has_line(to.graph, "z"));
     toy_close(&to);
   }
