@@ -243,7 +243,8 @@ static leat_status_t make_texts(leat_graph_t* graph, const leat_node_spec_t* spe
 static leat_status_t make_shapes(leat_graph_t* graph, const leat_node_spec_t* spec, bool waits,
                                  leat_node_t* node) {
   const leat_op_row_t* row = node->op->row;
-  if (node->output_count == 0 && (node->input_count == 0 || !row->shape)) return leat_ok_status();
+  const bool has_shapes = row->shape || row->shapes;
+  if (node->output_count == 0 && (node->input_count == 0 || !has_shapes)) return leat_ok_status();
   void* memory = NULL;
   if (node->output_count > 0) {
     size_t bytes = (size_t)node->output_count * sizeof(leat_partial_shape_t);

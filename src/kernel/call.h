@@ -18,7 +18,7 @@ LEAT_MUST_USE leat_status_t leat_kernel_prepare(const leat_kernel_context_t* c);
 // true when leat_kernel_prepare has anything to do; it follows from the node alone.
 static inline bool leat_kernel_needs_preparing(const leat_kernel_t* kernel,
                                                uint32_t reference_read_count) {
-  return kernel->contract || kernel->has_ref_inputs || reference_read_count > 0;
+  return kernel->contract || kernel->shapes || kernel->has_ref_inputs || reference_read_count > 0;
 }
 // Runs |compute|, records the span (base/span.h), and tells the step's listener how it ended.
 LEAT_MUST_USE leat_status_t leat_kernel_compute_observed(leat_kernel_context_t* c,

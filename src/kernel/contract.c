@@ -1,4 +1,5 @@
-// Contracts: what an op's row says must hold of the shapes of its inputs. They are checked before
+// Contracts: what an op's row says must hold of the shapes of its inputs, as a pattern
+// (graph/op/shape_pattern.h) and as rules for what a pattern cannot say. They are checked before
 // every run of every kernel, so that no path by which a value arrives (a feed, folding, another
 // machine) goes round them, and kernels may index by what the contract guarantees. Shape inference
 // refuses most violations when the graph is built, where shapes are known; this check is the one on
@@ -10,6 +11,8 @@
 // violation.
 #include <stdio.h>
 
+#include "base/string_builder.h"
+#include "graph/op/shape_pattern.h"
 #include "kernel/kernel.h"
 #include "kernel/resource.h"
 
@@ -163,8 +166,88 @@ static leat_status_t check_rule(const leat_kernel_context_t* c, const leat_rule_
   return status;
 }
 
+// ---- Patterns -----------------------------------------------------------------------------------
+
+// What the names and groups of a pattern stand for in the inputs that were looked at.
+typedef struct bound_s {
+  int64_t names[LEAT_PATTERN_MAX_NAMES];     // -1: nothing yet
+  int group_ranks[LEAT_PATTERN_MAX_GROUPS];  // -1: nothing yet
+  int64_t groups[LEAT_PATTERN_MAX_GROUPS][LEAT_SHAPE_MAX_RANK];
+} bound_t;
+
+static bool dim_fits(int32_t dim, int64_t size, bound_t* bound) {
+  if (dim == LEAT_PATTERN_ANY) return true;
+  if (dim >= 0) return size == dim;
+  int64_t* name = &bound->names[LEAT_PATTERN_NAME(dim)];
+  if (*name < 0) *name = size;
+  return *name == size;
+}
+
+static bool group_fits(int group, const int64_t* dims, int rank, bound_t* bound) {
+  if (bound->group_ranks[group] < 0) {
+    bound->group_ranks[group] = rank;
+    for (int i = 0; i < rank; ++i) bound->groups[group][i] = dims[i];
+  }
+  if (bound->group_ranks[group] != rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (bound->groups[group][i] != dims[i]) return false;
+  }
+  return true;
+}
+
+static bool item_fits(const leat_shape_item_t* item, const leat_shape_t* shape, bound_t* bound) {
+  const int64_t* dims = leat_shape_dims(shape);
+  const int between = shape->rank - item->dim_count;
+  if (item->group_at < 0 ? between != 0 : between < 0) return false;
+  for (int i = 0; i < item->dim_count; ++i) {
+    const bool is_behind = item->group_at >= 0 && i >= item->group_at;
+    if (!dim_fits(item->dims[i], dims[is_behind ? i + between : i], bound)) return false;
+  }
+  return item->group_at < 0 || group_fits(item->group, dims + item->group_at, between, bound);
+}
+
+static LEAT_COLD leat_status_t misfit(const leat_kernel_context_t* c) {
+  enum { MOST_SHAPES = 8 };
+  leat_string_builder_t shapes;
+  leat_string_builder_initialize(leat_allocator_system(), &shapes);
+  for (int i = 0; i < c->kernel->input_count && i < MOST_SHAPES; ++i) {
+    subject_t subject;
+    find_subject(c, i, &subject);
+    leat_string_builder_print(&shapes, "%s%s", i ? ", " : "",
+                              subject.shape ? LEAT_SHAPE_TEXT(subject.shape) : "none");
+    release_subject(&subject);
+  }
+  const leat_string_view_t text = leat_string_builder_view(&shapes);
+  leat_status_t status = leat_kernel_invalid(c, "the shapes must be %s, those of the inputs are "
+                                             "%.*s%s", c->kernel->shapes->text, LEAT_SV_ARG(text),
+                                             c->kernel->input_count > MOST_SHAPES ? ", ..." : "");
+  leat_string_builder_deinitialize(&shapes);
+  return status;
+}
+
+static leat_status_t check_pattern(const leat_kernel_context_t* c,
+                                   const leat_shape_pattern_t* pattern) {
+  bound_t bound;
+  for (int i = 0; i < pattern->name_count; ++i) bound.names[i] = -1;
+  for (int i = 0; i < pattern->group_count; ++i) bound.group_ranks[i] = -1;
+  for (int i = 0; i < pattern->input_count; ++i) {
+    const leat_shape_item_t* item = &pattern->inputs[i];
+    const leat_argument_range_t range =
+        leat_op_input_range(c->kernel->op, item->argument, c->kernel->input_count);
+    for (int k = range.begin; k < range.end; ++k) {
+      subject_t subject;
+      find_subject(c, k, &subject);
+      const bool fits = !subject.shape || item_fits(item, subject.shape, &bound);
+      release_subject(&subject);
+      if (LEAT_UNLIKELY(!fits)) return misfit(c);
+    }
+  }
+  return leat_ok_status();
+}
+
 leat_status_t leat_kernel_check_contract(const leat_kernel_context_t* c) {
   const leat_rule_t* rules = c->kernel->contract;
+  if (c->kernel->shapes) LEAT_RETURN_IF_ERROR(check_pattern(c, c->kernel->shapes));
   if (!rules) return leat_ok_status();
   for (int i = 0; rules[i].kind != LEAT_RULE_END_; ++i) {
     LEAT_RETURN_IF_ERROR(check_rule(c, &rules[i]));

@@ -119,7 +119,9 @@ struct leat_kernel_s {
   // Lists are counted item by item.
   int32_t input_count;
   int32_t output_count;
-  const leat_rule_t* contract;  // the op's; NULL: it has none
+  // What must hold of the inputs before a run: the op's; NULL: it has none.
+  const leat_rule_t* contract;
+  const struct leat_shape_pattern_s* shapes;
   bool has_ref_inputs;          // some input is taken as a reference, not as a value
   _Atomic(uint64_t) span_name;  // of the node, for recordings (base/span.h)
   const leat_attr_t* attrs;             // the node's, which outlive the kernel

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "graph/op/shape_pattern.h"
 #include "kernel/call.h"
 
 // An instance as it is allocated. The state follows at STATE_OFFSET.
@@ -196,6 +197,7 @@ leat_status_t leat_kernel_create(const leat_kernel_spec_t* spec, leat_kernel_t**
       .input_count = spec->input_count,
       .output_count = spec->output_count,
       .contract = spec->op->row->contract,
+      .shapes = spec->op->shapes && spec->op->shapes->input_count ? spec->op->shapes : NULL,
       .has_ref_inputs = has_ref_inputs(spec),
       .attrs = spec->attrs,
       .attr_count = spec->attr_count,

@@ -251,10 +251,10 @@ leat_status_t leat_inference_run(leat_graph_t* graph, const leat_node_t* node,
   if (calls == LEAT_OP_CALLS && graph->infer_call && says_nothing) {
     return graph->infer_call(graph, node, out_shapes);
   }
-  if (!shape) return leat_ok_status();
+  if (!shape && !node->op->shapes) return leat_ok_status();
   leat_inference_t inference = {
       .graph = graph, .arena = &graph->storage->arena, .node = node, .outputs = out_shapes};
-  leat_status_t status = shape(&inference);
+  leat_status_t status = shape ? shape(&inference) : leat_shape_by_pattern(&inference);
   if (out_follow) *out_follow = !inference.saw_values;
   if (LEAT_LIKELY(!status && !inference.status)) return status;
   status = leat_status_join(status, inference.status);

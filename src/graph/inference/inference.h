@@ -132,6 +132,10 @@ LEAT_MUST_USE leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_
 
 // ---- Shape functions that many ops share --------------------------------------------------------
 
+// What the op's row says in |shapes| (graph/op/shape_pattern.h): refuses inputs that do not fit,
+// and sets the outputs that have an item. Rows without a function of their own have this one;
+// others may call it first.
+LEAT_MUST_USE leat_status_t leat_shape_by_pattern(leat_inference_t* c);
 // Every output is a scalar.
 LEAT_MUST_USE leat_status_t leat_shape_scalar_output(leat_inference_t* c);
 // Output 0 has the shape of input 0.

@@ -199,9 +199,9 @@ typedef enum leat_cost_rule_e {
 //    .outputs = "product: T",
 //    .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}",
 //    .cost = LEAT_COST_CONTRACTION,
+//    .shapes = "a[_, _] b[_, _]",
 //    .shape = matmul_shape,
 //    .gradient = matmul_gradient,
-//    .contract = LEAT_RULES(LEAT_RULE_MATRIX(0), LEAT_RULE_MATRIX(1)),
 //    .doc = "The product of two matrices, each perhaps transposed."},
 //
 // What a row claims must hold for every kernel of the op, on every device: the optimizer removes,
@@ -225,9 +225,14 @@ typedef struct leat_op_row_s {
   uint8_t cost;  // leat_cost_rule_t; 0: LEAT_COST_ELEMENTS
   const char* deprecation;  // what the error says besides ("Use X instead"); NULL: nothing
   uint16_t identities;  // of leat_identity_t
+  // The shapes that the op takes and gives, "a[m, k] b[k, n] -> product[m, n]"
+  // (graph/op/shape_pattern.h): checked when a node is added, as far as they are known, and before
+  // each run of a kernel. NULL: any.
+  const char* shapes;
   // Infers the shapes of the outputs from those of the inputs, and refuses inputs that cannot fit.
-  // It runs when a node is added. NULL: nothing is known of the outputs. See leat_shape_unchanged
-  // and its neighbours for what many ops share.
+  // It runs when a node is added. NULL: what |shapes| says; a function is for what a pattern
+  // cannot say, because it depends on attributes or values. See leat_shape_unchanged and its
+  // neighbours for what many ops share.
   leat_shape_fn_t shape;
   // Infers the values of outputs that hold few integers (Shape, Pack, Range), or what a handle at
   // an output stands for, from what is known of the inputs; it calls
@@ -240,7 +245,8 @@ typedef struct leat_op_row_s {
   leat_gradient_fn_t gradient;
   // For an op that CALLS: adds the ordinary nodes that a node of the op stands for. Else NULL.
   leat_lower_fn_t lower;
-  // What must hold of the inputs before a kernel runs: LEAT_RULES(...). NULL: nothing.
+  // What must hold of the inputs before a kernel runs, besides |shapes|: LEAT_RULES(...). NULL:
+  // nothing.
   const leat_rule_t* contract;
   // One line for the listing of ops.
   const char* doc;
@@ -296,6 +302,7 @@ typedef struct leat_op_s {
   // Indices of the attributes "dtype" and "shape", which say what a variable holds; -1: there is no
   // such attribute.
   int dtype_attr, shape_attr;
+  const struct leat_shape_pattern_s* shapes;  // the row's; NULL: it has none
   bool has_ref_inputs, has_ref_outputs;
 } leat_op_t;
 

@@ -21,6 +21,7 @@
 
 #include "graph/op/attr_text.h"
 #include "graph/op/op.h"
+#include "graph/op/shape_pattern.h"
 
 #define MAX_ALLOWED 64  // values in one set; more is an error
 
@@ -368,6 +369,9 @@ leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena, leat_
   if (!status) {
     status = read_arguments(&r, row->outputs, "output", &op->outputs, &op->output_count,
                             &op->has_ref_outputs);
+  }
+  if (!status && row->shapes) {
+    status = leat_shape_pattern_parse(row->shapes, op, arena, &op->shapes);
   }
   if (status) {
     leat_op_release_defaults(op);

@@ -379,45 +379,51 @@ static leat_status_t svd_gradient(leat_gradient_t* g) {
 
 #define ANY "T: {double, float, half, complex64, complex128}"
 #define OLD "T: {double, float}"
-#define OLD_ROW(op, ins, outs, types, since, instead)                                \
-  {.name = op, .inputs = ins, .outputs = outs, .attrs = types,                       \
+#define SQUARE "input[..., n, n]"
+#define CHOLESKY_GRAD "l[..., n, n] grad[..., n, n] -> output[..., n, n]"
+#define OLD_ROW(op, ins, outs, types, shape_text, since, instead)                    \
+  {.name = op, .inputs = ins, .outputs = outs, .attrs = types, .shapes = shape_text, \
    .shape = leat_shape_unknown, .deprecated_since = since,                           \
    .deprecation = "Use " instead " instead.", .doc = instead "."}
 
 const leat_op_row_t leat_decomposition_ops[] = {
-    LEAT_OP_ROW("Cholesky", "input: T", "output: T", ANY, leat_shape_matrix_unchanged,
-                cholesky_gradient, "Lower triangles L with A = L L^H."),
+    LEAT_OP_ROW("Cholesky", "input: T", "output: T", ANY, NULL, cholesky_gradient,
+                "Lower triangles L with A = L L^H.", .shapes = SQUARE " -> output[..., n, n]"),
     LEAT_OP_ROW("CholeskyGrad", "l: T; grad: T", "output: T", "T: {half, float, double}",
-                leat_shape_matrix_unchanged, NULL, "The gradient of Cholesky."),
+                NULL, NULL, "The gradient of Cholesky.", .shapes = CHOLESKY_GRAD),
     LEAT_OP_ROW("Qr", "input: T", "q: T; r: T", "full_matrices: bool = false; " ANY, qr_shape,
-                qr_gradient, "A = Q R, Q with orthonormal columns, R an upper triangle."),
+                qr_gradient, "A = Q R, Q with orthonormal columns, R an upper triangle.",
+                .shapes = "input[..., m, n]"),
     LEAT_OP_ROW("Svd", "input: T", "s: T; u: T; v: T",
                 "compute_uv: bool = true; full_matrices: bool = false; " ANY, svd_shape,
-                svd_gradient, "A = U diag(s) V^H, s descending."),
+                svd_gradient, "A = U diag(s) V^H, s descending.", .shapes = "input[..., m, n]"),
     LEAT_OP_ROW("SelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " ANY,
                 eig_shape, self_adjoint_eig_gradient,
-                "Eigenvalues, ascending, and eigenvectors of self-adjoint matrices."),
+                "Eigenvalues, ascending, and eigenvectors of self-adjoint matrices.",
+                .shapes = SQUARE),
     LEAT_OP_ROW("Eig", "input: T", "e: Tout; v: Tout",
                 "compute_v: bool = true; T: {float, double, complex64, complex128}; "
                 "Tout: {complex64, complex128}",
-                eig_shape, eig_gradient, "Eigenvalues and eigenvectors of square matrices."),
+                eig_shape, eig_gradient, "Eigenvalues and eigenvectors of square matrices.",
+                .shapes = SQUARE),
     {.name = "SelfAdjointEig",
      .inputs = "input: T",
      .outputs = "output: T",
      .attrs = "T: {double, float, half}",
+     .shapes = SQUARE,
      .shape = self_adjoint_eig_shape,
      .deprecated_since = 11,
      .deprecation = "Use SelfAdjointEigV2 instead.",
      .doc = "Eigenvalues in the first row, eigenvectors below."},
-    OLD_ROW("BatchCholesky", "input: T", "output: T", OLD, 13, "Cholesky"),
-    OLD_ROW("BatchCholeskyGrad", "l: T; grad: T", "output: T", "T: {float, double}", 13,
-            "CholeskyGrad"),
-    OLD_ROW("BatchSelfAdjointEig", "input: T", "output: T", OLD, 11, "SelfAdjointEigV2"),
-    OLD_ROW("BatchSelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " OLD, 13,
-            "SelfAdjointEigV2"),
+    OLD_ROW("BatchCholesky", "input: T", "output: T", OLD, SQUARE, 13, "Cholesky"),
+    OLD_ROW("BatchCholeskyGrad", "l: T; grad: T", "output: T", "T: {float, double}",
+            CHOLESKY_GRAD, 13, "CholeskyGrad"),
+    OLD_ROW("BatchSelfAdjointEig", "input: T", "output: T", OLD, SQUARE, 11, "SelfAdjointEigV2"),
+    OLD_ROW("BatchSelfAdjointEigV2", "input: T", "e: T; v: T", "compute_v: bool = true; " OLD,
+            SQUARE, 13, "SelfAdjointEigV2"),
     OLD_ROW("BatchSvd", "input: T", "s: T; u: T; v: T",
             "compute_uv: bool = true; full_matrices: bool = false; "
             "T: {double, float, complex64, complex128}",
-            13, "Svd"),
+            "input[..., m, n]", 13, "Svd"),
     LEAT_OP_ROWS_END,
 };

@@ -52,15 +52,8 @@ static leat_status_t cholesky__cpu(leat_kernel_context_t* c) {
 // Input 0 is the factor, and input 1 its gradient.
 static leat_status_t cholesky_grad__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n, other;
+  const int64_t n = leat_linear_size(c);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 1, &other));
-  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
-  if (n != other) {
-    return leat_kernel_invalid(c, "Inputs have different sizes, %lld and %lld", (long long)n,
-                               (long long)other);
-  }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
   leat_linear_t l = {.on_real = cholesky_grad_r,
@@ -81,7 +74,7 @@ static leat_status_t qr__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t m, n;
   leat_tensor_t *q, *r;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
+  leat_linear_matrix(c, 0, &m, &n);
   const int64_t k = kernel->full ? m : LEAT_MIN(m, n);
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, m, k, &q));
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 2, k, n, &r));
@@ -105,7 +98,7 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int64_t m, n;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
+  leat_linear_matrix(c, 0, &m, &n);
   const int64_t p = LEAT_MIN(m, n), most = LEAT_MAX(m, n);
   const int64_t u_columns = kernel->full ? m : p, v_columns = kernel->full ? n : p;
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, p, 0, &output));
@@ -138,8 +131,7 @@ static leat_status_t svd__cpu(leat_kernel_context_t* c) {
 // only that is read, and a matrix of one element is its own eigenvalue whatever it is.
 static leat_status_t check_finite(const leat_kernel_context_t* c) {
   const leat_tensor_t* input = leat_kernel_input(c, 0);
-  int64_t n;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  const int64_t n = leat_linear_size(c);
   if (n < 2) return leat_ok_status();
   const bool is_complex = leat_dtype_in(input->dtype, LEAT_DTYPES_COMPLEX);
   const bool is_double =
@@ -173,10 +165,9 @@ static leat_status_t self_adjoint_eig_v2__cpu(leat_kernel_context_t* c) {
 // The deprecated form: eigenvalues and eigenvectors in one output [..., n + 1, n].
 static leat_status_t self_adjoint_eig__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
+  const int64_t n = leat_linear_size(c);
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(check_finite(c));
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, n + 1, n, &output));
   leat_linear_t l = {.on_real = stacked_r,
                      .on_complex = stacked_c,

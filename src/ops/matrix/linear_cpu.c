@@ -20,36 +20,19 @@
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-leat_status_t leat_linear_matrix(const leat_kernel_context_t* c, int input, int64_t* out_rows,
-                                 int64_t* out_columns) {
+void leat_linear_matrix(const leat_kernel_context_t* c, int input, int64_t* out_rows,
+                        int64_t* out_columns) {
   const leat_shape_t* shape = &leat_kernel_input(c, input)->shape;
-  if (shape->rank < 2) {
-    return leat_kernel_invalid(c, "input %d is %s, must have rank >= 2", input,
-                               LEAT_SHAPE_TEXT(shape));
-  }
+  LEAT_DCHECK(shape->rank >= 2);
   *out_rows = leat_shape_dim(shape, shape->rank - 2);
   *out_columns = leat_shape_dim(shape, shape->rank - 1);
-  return leat_ok_status();
 }
 
-leat_status_t leat_linear_square(const leat_kernel_context_t* c, int input, int64_t* out_size) {
-  int64_t columns;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, input, out_size, &columns));
-  if (*out_size == columns) return leat_ok_status();
-  return leat_kernel_invalid(c, "Input matrix must be square: input %d is %s", input,
-                             LEAT_SHAPE_TEXT(&leat_kernel_input(c, input)->shape));
-}
-
-leat_status_t leat_linear_same_batch(const leat_kernel_context_t* c, int a, int b) {
-  const leat_shape_t* x = &leat_kernel_input(c, a)->shape;
-  const leat_shape_t* y = &leat_kernel_input(c, b)->shape;
-  bool same = x->rank == y->rank;
-  for (int d = 0; same && d < x->rank - 2; ++d) {
-    same = leat_shape_dim(x, d) == leat_shape_dim(y, d);
-  }
-  if (same) return leat_ok_status();
-  return leat_kernel_invalid(c, "All input tensors must have the same outer dimensions: they are "
-                             "%s and %s", LEAT_SHAPE_TEXT(x), LEAT_SHAPE_TEXT(y));
+int64_t leat_linear_size(const leat_kernel_context_t* c) {
+  int64_t rows, columns;
+  leat_linear_matrix(c, 0, &rows, &columns);
+  LEAT_DCHECK(rows == columns);
+  return rows;
 }
 
 int64_t leat_linear_batch(const leat_shape_t* shape) {
@@ -230,7 +213,7 @@ static leat_status_t run_squares(leat_kernel_context_t* c, leat_linear_t* l, int
 leat_status_t leat_linear_map_squares(leat_kernel_context_t* c, leat_linear_t l,
                                       int scratch_matrices, double cubes) {
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &l.n));
+  l.n = leat_linear_size(c);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &leat_kernel_input(c, 0)->shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
   l.output_sizes[0] = l.n * l.n;
@@ -242,7 +225,7 @@ leat_status_t leat_linear_eigen(leat_kernel_context_t* c, leat_linear_t l, int s
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const bool vectors = l.flags[0];
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &l.n));
+  l.n = leat_linear_size(c);
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 1, l.n, 0, &output));
   LEAT_RETURN_IF_ERROR(vectors ? leat_linear_allocate(c, 1, shape, 2, l.n, l.n, &output)
                                : leat_linear_allocate_unused(c, 1));

@@ -42,14 +42,11 @@ struct leat_linear_s {
   double cost_ns;                                  // estimated time of one matrix
 };
 
-// Reads the sizes of the last two dimensions of an input. INVALID_ARGUMENT below rank 2.
-LEAT_MUST_USE leat_status_t leat_linear_matrix(const leat_kernel_context_t* c, int input,
-                                               int64_t* out_rows, int64_t* out_columns);
-// INVALID_ARGUMENT unless input |input| holds square matrices, of |out_size| rows.
-LEAT_MUST_USE leat_status_t leat_linear_square(const leat_kernel_context_t* c, int input,
-                                               int64_t* out_size);
-// INVALID_ARGUMENT unless the two inputs agree in all dimensions but the last two.
-LEAT_MUST_USE leat_status_t leat_linear_same_batch(const leat_kernel_context_t* c, int a, int b);
+// Reads the sizes of the last two dimensions of an input. That it has them is in the op's row.
+void leat_linear_matrix(const leat_kernel_context_t* c, int input, int64_t* out_rows,
+                        int64_t* out_columns);
+// The rows of the matrices of input 0, of which the op's row says that they are square.
+int64_t leat_linear_size(const leat_kernel_context_t* c);
 // Allocates output |index|: the batch dimensions of |like| followed by the first |rank| (0 to 2) of
 // |rows| and |columns|.
 LEAT_MUST_USE leat_status_t leat_linear_allocate(leat_kernel_context_t* c, int index,

@@ -50,13 +50,14 @@ static leat_status_t square_root_gradient(leat_gradient_t* g) {
 }
 
 #define ANY "T: {double, float, half, complex64, complex128}"
+#define SQUARE "input[..., n, n] -> output[..., n, n]"
 
 const leat_op_row_t leat_matrix_function_ops[] = {
     {.name = "MatrixExponential",
      .inputs = "input: T",
      .outputs = "output: T",
      .attrs = ANY,
-     .shape = leat_shape_matrix_unchanged,
+     .shapes = SQUARE,
      .deprecated_since = 27,
      .deprecation = "Use Python implementation tf.linalg.matrix_exponential instead.",
      .doc = "exp of square matrices."},
@@ -64,13 +65,13 @@ const leat_op_row_t leat_matrix_function_ops[] = {
      .inputs = "input: T",
      .outputs = "output: T",
      .attrs = "T: {complex64, complex128}",
-     .shape = leat_shape_matrix_unchanged,
+     .shapes = SQUARE,
      .doc = "The principal logarithm of square matrices."},
     {.name = "MatrixSquareRoot",
      .inputs = "input: T",
      .outputs = "output: T",
      .attrs = ANY,
-     .shape = leat_shape_matrix_unchanged,
+     .shapes = SQUARE,
      .gradient = square_root_gradient,
      .doc = "The principal square root of square matrices."},
     LEAT_OP_ROWS_END,

@@ -35,13 +35,6 @@ leat_status_t leat_matrix_square_input(leat_inference_t* c, int index,
   return leat_inference_merge_dim(rows, columns, out_size);
 }
 
-leat_status_t leat_shape_matrix_unchanged(leat_inference_t* c) {
-  leat_partial_shape_t batch;
-  int64_t size;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  return leat_matrix_set_output(c, 0, batch, 2, size, size);
-}
-
 // ---- Gradients ----------------------------------------------------------------------------------
 
 leat_output_t leat_matrix_product(leat_builder_t* b, leat_output_t x, bool adjoint_x,

@@ -20,8 +20,6 @@ LEAT_MUST_USE leat_status_t leat_matrix_input(leat_inference_t* c, int index,
 LEAT_MUST_USE leat_status_t leat_matrix_square_input(leat_inference_t* c, int index,
                                                      leat_partial_shape_t* out_batch,
                                                      int64_t* out_size);
-// A shape function: the output has the shape of input 0, a batch of square matrices.
-LEAT_MUST_USE leat_status_t leat_shape_matrix_unchanged(leat_inference_t* c);
 // The shape function of MatMul: the product of inputs 0 and 1, which are matrices.
 LEAT_MUST_USE leat_status_t leat_shape_matmul(leat_inference_t* c);
 

@@ -14,39 +14,22 @@
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-static leat_status_t determinant_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch;
-  int64_t size;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  for (int i = 0; i < c->node->output_count; ++i) leat_inference_set_output(c, i, batch);
-  return leat_ok_status();
-}
-
 // Sets the output's shape, that of X in A X = B, where A is a batch of matrices of |size| and B is
-// input 1. Batches broadcast, or must be the same.
-static leat_status_t set_solution(leat_inference_t* c, leat_partial_shape_t batch, int64_t size,
-                                  bool broadcasts) {
+// input 1. The batches broadcast.
+static leat_status_t set_solution(leat_inference_t* c, leat_partial_shape_t batch, int64_t size) {
   leat_partial_shape_t right_batch;
   int64_t rows, columns;
   LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(broadcasts ? leat_inference_broadcast(c, batch, right_batch, &batch)
-                                  : leat_inference_merge(c, batch, right_batch, &batch));
+  LEAT_RETURN_IF_ERROR(leat_inference_broadcast(c, batch, right_batch, &batch));
   LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
   return leat_matrix_set_output(c, 0, batch, 2, size, columns);
-}
-
-static leat_status_t solve_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch;
-  int64_t size;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  return set_solution(c, batch, size, false);
 }
 
 static leat_status_t triangular_shape(leat_inference_t* c) {
   leat_partial_shape_t batch;
   int64_t size;
   LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  return set_solution(c, batch, size, true);
+  return set_solution(c, batch, size);
 }
 
 static leat_status_t banded_shape(leat_inference_t* c) {
@@ -58,15 +41,7 @@ static leat_status_t banded_shape(leat_inference_t* c) {
                             "not exceed the size of the matrix, %lld", (long long)bands,
                             (long long)size);
   }
-  return set_solution(c, batch, size, true);
-}
-
-static leat_status_t lu_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch;
-  int64_t size;
-  LEAT_RETURN_IF_ERROR(leat_matrix_square_input(c, 0, &batch, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_set_output(c, 0, batch, 2, size, size));
-  return leat_matrix_set_output(c, 1, batch, 1, size, 0);
+  return set_solution(c, batch, size);
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
@@ -177,38 +152,48 @@ static leat_status_t banded_gradient(leat_gradient_t* g) {
 #define ANY "T: {double, float, half, complex64, complex128}"
 #define DETERMINED "T: {half, float, double, complex64, complex128}"
 #define OLD "T: {double, float}"
-#define MATRIX(i) LEAT_RULE_RANK_AT_LEAST(i, 2)
-#define OLD_ROW(op, ins, types, instead)                                                   \
+#define SQUARE "input[..., n, n] -> output[..., n, n]"
+#define DETERMINANT "input[..., n, n] -> output[...]"
+#define SOLUTION "matrix[..., n, n] rhs[..., n, k] -> output[..., n, k]"
+#define TRIANGULAR "matrix[...a, n, n] rhs[...b, n, k]"  // the batches broadcast
+#define OLD_ROW(op, ins, types, shape_text, instead)                                       \
   {.name = "Batch" op, .inputs = ins, .outputs = "output: T", .attrs = types,              \
-   .shape = leat_shape_unknown, .deprecated_since = 13,                                    \
+   .shapes = shape_text, .shape = leat_shape_unknown, .deprecated_since = 13,              \
    .deprecation = "Use " op " instead.", .doc = instead}
 
 const leat_op_row_t leat_solve_ops[] = {
     LEAT_OP_ROW("MatrixInverse", "input: T", "output: T", "adjoint: bool = false; " ANY,
-                leat_shape_matrix_unchanged, inverse_gradient,
-                "The inverses of square matrices, or of their adjoints."),
-    LEAT_OP_ROW("MatrixDeterminant", "input: T", "output: T", DETERMINED, determinant_shape,
-                determinant_gradient, "The determinants of square matrices."),
+                NULL, inverse_gradient, "The inverses of square matrices, or of their adjoints.",
+                .shapes = SQUARE),
+    LEAT_OP_ROW("MatrixDeterminant", "input: T", "output: T", DETERMINED, NULL,
+                determinant_gradient, "The determinants of square matrices.",
+                .shapes = DETERMINANT),
     LEAT_OP_ROW("LogMatrixDeterminant", "input: T", "sign: T; log_abs_determinant: T", DETERMINED,
-                determinant_shape, log_determinant_gradient,
-                "Sign and logarithm of the size of the determinants."),
+                NULL, log_determinant_gradient,
+                "Sign and logarithm of the size of the determinants.",
+                .shapes = "input[..., n, n] -> sign[...] log_abs_determinant[...]"),
     LEAT_OP_ROW("MatrixSolve", "matrix: T; rhs: T", "output: T", "adjoint: bool = false; " ANY,
-                solve_shape, solve_gradient, "X in A X = B."),
+                NULL, solve_gradient, "X in A X = B.", .shapes = SOLUTION),
     LEAT_OP_ROW("MatrixTriangularSolve", "matrix: T; rhs: T", "output: T",
                 "lower: bool = true; adjoint: bool = false; "
                 "T: {bfloat16, double, float, half, complex64, complex128}",
-                triangular_shape, triangular_gradient, "X in A X = B, A a triangle."),
+                triangular_shape, triangular_gradient, "X in A X = B, A a triangle.",
+                .shapes = TRIANGULAR),
     LEAT_OP_ROW("BandedTriangularSolve", "matrix: T; rhs: T", "output: T",
                 "lower: bool = true; adjoint: bool = false; " ANY, banded_shape, banded_gradient,
-                "X in A X = B, A a triangle given by its bands."),
+                "X in A X = B, A a triangle given by its bands.",
+                .shapes = "matrix[...a, _, n] rhs[...b, n, k]"),
     LEAT_OP_ROW("Lu", "input: T", "lu: T; p: output_idx_type",
-                ANY "; output_idx_type: {int32, int64} = int32", lu_shape, NULL,
-                "Triangles L and U with L U = A after its rows are permuted by p."),
-    OLD_ROW("MatrixInverse", "input: T", "adjoint: bool = false; " OLD, "MatrixInverse."),
+                ANY "; output_idx_type: {int32, int64} = int32", NULL, NULL,
+                "Triangles L and U with L U = A after its rows are permuted by p.",
+                .shapes = "input[..., n, n] -> lu[..., n, n] p[..., n]"),
+    OLD_ROW("MatrixInverse", "input: T", "adjoint: bool = false; " OLD, SQUARE, "MatrixInverse."),
     OLD_ROW("MatrixDeterminant", "input: T", "T: {float, double, complex64, complex128}",
-            "MatrixDeterminant."),
-    OLD_ROW("MatrixSolve", "matrix: T; rhs: T", "adjoint: bool = false; " OLD, "MatrixSolve."),
+            DETERMINANT, "MatrixDeterminant."),
+    OLD_ROW("MatrixSolve", "matrix: T; rhs: T", "adjoint: bool = false; " OLD, SOLUTION,
+            "MatrixSolve."),
     OLD_ROW("MatrixTriangularSolve", "matrix: T; rhs: T",
-            "lower: bool = true; adjoint: bool = false; " OLD, "MatrixTriangularSolve."),
+            "lower: bool = true; adjoint: bool = false; " OLD, TRIANGULAR,
+            "MatrixTriangularSolve."),
     LEAT_OP_ROWS_END,
 };

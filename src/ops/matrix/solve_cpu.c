@@ -54,15 +54,9 @@ static leat_status_t inverse__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t solve__cpu(leat_kernel_context_t* c) {
   const leat_solve_t* kernel = leat_kernel_state(c);
-  int64_t n, rows, k;
+  int64_t n, k;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
-  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
-  if (rows != n) {
-    return leat_kernel_invalid(c, "Input matrix and rhs are incompatible: %lld and %lld rows",
-                               (long long)n, (long long)rows);
-  }
+  leat_linear_matrix(c, 1, &n, &k);
   const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
@@ -85,8 +79,7 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
 static leat_status_t determinant__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   const int outputs = c->kernel->output_count;
-  int64_t n;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
+  const int64_t n = leat_linear_size(c);
   for (int i = 0; i < outputs; ++i) {
     leat_tensor_t* output;
     LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, i, shape, 0, 0, 0, &output));
@@ -106,9 +99,8 @@ static leat_status_t determinant__cpu(leat_kernel_context_t* c) {
 
 static leat_status_t lu__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
-  int64_t n;
+  const int64_t n = leat_linear_size(c);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_square(c, 0, &n));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 1, shape, 1, n, 0, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
@@ -184,18 +176,18 @@ static leat_status_t run_broadcast(leat_kernel_context_t* c, leat_linear_t* l,
 // Runs a triangular solver; with |is_banded| the triangle is given by its bands.
 static leat_status_t triangular(leat_kernel_context_t* c, bool is_banded) {
   const leat_solve_t* kernel = leat_kernel_state(c);
-  int64_t bands, n, rows, k;
+  int64_t bands, n, k;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &bands, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
+  leat_linear_matrix(c, 0, &bands, &n);
+  leat_linear_matrix(c, 1, &n, &k);
   for (int i = 0; i < 2 && is_banded; ++i) {
     if (leat_kernel_input(c, i)->shape.element_count == 0) {
       return leat_kernel_invalid(c, "In[%d] is empty, must have elements", i);
     }
   }
-  if ((is_banded ? bands < 1 || bands > n : bands != n) || rows != n) {
-    return leat_kernel_invalid(c, "matrix [%lld, %lld] and rhs of %lld rows do not fit",
-                               (long long)bands, (long long)n, (long long)rows);
+  if (is_banded && (bands < 1 || bands > n)) {
+    return leat_kernel_invalid(c, "matrix has %lld bands, must have 1 to %lld", (long long)bands,
+                               (long long)n);
   }
   LEAT_RETURN_IF_ERROR(allocate_broadcast(c, n, k, &output));
   if (output->shape.element_count == 0) return leat_ok_status();

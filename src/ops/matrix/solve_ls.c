@@ -1,5 +1,4 @@
-// The op MatrixSolveLs, linear least squares: its shape function and its gradient. solve_ls_cpu.c
-// has the kernel.
+// The op MatrixSolveLs, linear least squares, and its gradient. solve_ls_cpu.c has the kernel.
 //
 //   matrix [..., m, n], rhs [..., m, k], l2_regularizer -> X [..., n, k]
 //
@@ -15,17 +14,6 @@
 #include "ops/matrix/matrix_shape.h"
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
-
-static leat_status_t solve_ls_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch, scalar;
-  int64_t m, n, rows, columns;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 0, &batch, &m, &n));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(m, rows, &m));
-  return leat_matrix_set_output(c, 0, batch, 2, n, columns);
-}
 
 static leat_output_t times(leat_builder_t* b, leat_output_t x, leat_output_t y) {
   return leat_matrix_product(b, x, false, y, false);
@@ -99,18 +87,21 @@ static leat_status_t solve_ls_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+#define SHAPES "matrix[..., m, n] rhs[..., m, k] l2_regularizer[] -> output[..., n, k]"
+
 const leat_op_row_t leat_solve_ls_ops[] = {
     {.name = "MatrixSolveLs",
      .inputs = "matrix: T; rhs: T; l2_regularizer: double",
      .outputs = "output: T",
      .attrs = "T: {double, float, half, complex64, complex128}; fast: bool = true",
-     .shape = solve_ls_shape,
+     .shapes = SHAPES,
      .gradient = solve_ls_gradient,
      .doc = "The X of least |A X - B|^2 + l2 |X|^2; the least X where that leaves a choice."},
     {.name = "BatchMatrixSolveLs",
      .inputs = "matrix: T; rhs: T; l2_regularizer: double",
      .outputs = "output: T",
      .attrs = "T: {double, float}; fast: bool = true",
+     .shapes = SHAPES,
      .shape = leat_shape_unknown,
      .deprecated_since = 13,
      .deprecation = "Use MatrixSolveLs instead.",

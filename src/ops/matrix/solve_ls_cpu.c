@@ -38,21 +38,11 @@ static leat_status_t create_solve_ls(leat_kernel_creation_t* c, void* state) {
 
 static leat_status_t solve_ls__cpu(leat_kernel_context_t* c) {
   const leat_solve_ls_t* kernel = leat_kernel_state(c);
-  const leat_tensor_t* regularizer = leat_kernel_input(c, 2);
-  int64_t m, n, rows, k;
+  const double l2 = *leat_tensor_data(leat_kernel_input(c, 2), double);
+  int64_t m, n, k;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &m, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
-  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
-  if (rows != m) {
-    return leat_kernel_invalid(c, "Input matrix and rhs are incompatible: %lld and %lld rows",
-                               (long long)m, (long long)rows);
-  }
-  if (regularizer->shape.rank != 0) {
-    return leat_kernel_invalid(c, "l2_regularizer must be scalar, got shape %s",
-                               LEAT_SHAPE_TEXT(&regularizer->shape));
-  }
-  const double l2 = *leat_tensor_data(regularizer, double);
+  leat_linear_matrix(c, 0, &m, &n);
+  leat_linear_matrix(c, 1, &m, &k);
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   LEAT_RETURN_IF_ERROR(leat_linear_allocate(c, 0, shape, 2, n, k, &output));
   if (output->shape.element_count == 0) return leat_ok_status();

@@ -12,36 +12,6 @@
 #include "ops/nn/subgraph.h"
 #include "ops/op_rows.h"
 
-// ---- Shapes -------------------------------------------------------------------------------------
-
-static leat_status_t solve_shape(leat_inference_t* c) {
-  leat_partial_shape_t batch, right_batch;
-  int64_t diagonals, size, rows, columns;
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 0, &batch, &diagonals, &size));
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 1, &right_batch, &rows, &columns));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, right_batch, &batch));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &size));
-  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(diagonals, 3, &diagonals));
-  leat_inference_set_output(c, 0, leat_inference_input(c, 1));
-  return leat_ok_status();
-}
-
-static leat_status_t product_shape(leat_inference_t* c) {
-  leat_partial_shape_t diagonal = leat_inference_input(c, 0), batch, own_batch;
-  int64_t size, one, rows, columns;
-  LEAT_RETURN_IF_ERROR(leat_matrix_input(c, 3, &batch, &rows, &columns));
-  for (int i = 0; i < 3; ++i) {
-    LEAT_RETURN_IF_ERROR(leat_matrix_input(c, i, &own_batch, &one, &size));
-    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, batch, own_batch, &batch));
-    LEAT_RETURN_IF_ERROR(
-        leat_inference_merge(c, diagonal, leat_inference_input(c, i), &diagonal));
-    LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(size, rows, &rows));
-    LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(one, 1, &one));
-  }
-  leat_inference_set_output(c, 0, leat_inference_input(c, 3));
-  return leat_ok_status();
-}
-
 // ---- Gradients ----------------------------------------------------------------------------------
 
 static leat_output_t add(leat_builder_t* b, leat_output_t x, leat_output_t y) {
@@ -143,14 +113,15 @@ const leat_op_row_t leat_tridiagonal_ops[] = {
      .inputs = "diagonals: T; rhs: T",
      .outputs = "output: T",
      .attrs = "partial_pivoting: bool = true; perturb_singular: bool = false; " TYPES,
-     .shape = solve_shape,
+     .shapes = "diagonals[..., 3, n] rhs[..., n, k] -> output[..., n, k]",
      .gradient = solve_gradient,
      .doc = "Solves A X = B, A given by the diagonals above, on and below the main one."},
     {.name = "TridiagonalMatMul",
      .inputs = "superdiag: T; maindiag: T; subdiag: T; rhs: T",
      .outputs = "output: T",
      .attrs = TYPES,
-     .shape = product_shape,
+     .shapes = "superdiag[..., 1, n] maindiag[..., 1, n] subdiag[..., 1, n] rhs[..., n, k] "
+               "-> output[..., n, k]",
      .gradient = product_gradient,
      .doc = "The product of a matrix of three diagonals with a dense one."},
     LEAT_OP_ROWS_END,

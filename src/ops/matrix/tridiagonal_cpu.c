@@ -49,15 +49,9 @@ static bool is_single(int dtype) {
 // columns of an [n, k] matrix.
 static leat_status_t solve__cpu(leat_kernel_context_t* c) {
   const leat_tridiagonal_t* kernel = leat_kernel_state(c);
-  int64_t diagonals, n, rows, k;
+  int64_t n, k;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 0, &diagonals, &n));
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 1, &rows, &k));
-  LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, 0, 1));
-  if (diagonals != 3 || rows != n) {
-    return leat_kernel_invalid(c, "diagonals are [%lld, %lld], must be [3, %lld]",
-                               (long long)diagonals, (long long)n, (long long)rows);
-  }
+  leat_linear_matrix(c, 1, &n, &k);
   const leat_shape_t* shape = &leat_kernel_input(c, 1)->shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
@@ -83,16 +77,7 @@ static leat_status_t solve__cpu(leat_kernel_context_t* c) {
 static leat_status_t multiply__cpu(leat_kernel_context_t* c) {
   int64_t m, k;
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, 3, &m, &k));
-  for (int i = 0; i < 3; ++i) {
-    int64_t rows, size;
-    LEAT_RETURN_IF_ERROR(leat_linear_matrix(c, i, &rows, &size));
-    LEAT_RETURN_IF_ERROR(leat_linear_same_batch(c, i, 3));
-    if (rows != 1 || size != m) {
-      return leat_kernel_invalid(c, "diagonal %d is [%lld, %lld], must be [1, %lld]", i,
-                                 (long long)rows, (long long)size, (long long)m);
-    }
-  }
+  leat_linear_matrix(c, 3, &m, &k);
   const leat_shape_t* shape = &leat_kernel_input(c, 3)->shape;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, shape, &output));
   if (output->shape.element_count == 0) return leat_ok_status();
