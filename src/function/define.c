@@ -252,15 +252,25 @@ static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_vie
                           LEAT_SV_ARG(node->op->outputs[output].name), index);
 }
 
+// The number that TensorFlow gives the edge behind input |position| of |node|: it counts the edges
+// as they are added, node by node, and number 0 is the edge between its source and its sink.
+static size_t edge_number(const leat_graph_t* graph, const leat_node_t* node, int position) {
+  size_t number = 1 + (size_t)position;
+  for (const leat_node_t* n = graph->nodes; n < node; ++n) {
+    number += (size_t)(n->input_count + n->control_count);
+  }
+  return number;
+}
+
 static leat_status_t not_in_body(const definer_t* d, const leat_node_t* node, int position) {
   leat_output_t edge = node->inputs[position];
   leat_string_view_t source = d->graph->nodes[edge.node].name;
   if (edge.index < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "The source of control edge '%.*s' of node '%.*s' is not in the body. "
-                            "Encountered while creating function '%.*s'",
-                            LEAT_SV_ARG(source), LEAT_SV_ARG(node->name),
-                            LEAT_SV_ARG(d->spec->name));
+                            "The source of control edge [id=%zu %.*s:-1 -> %.*s:-1] is not in the "
+                            "body. Encountered while creating function '%.*s'",
+                            edge_number(d->graph, node, position), LEAT_SV_ARG(source),
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(d->spec->name));
   }
   return leat_make_status(
       LEAT_INVALID_ARGUMENT,

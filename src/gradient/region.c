@@ -45,6 +45,7 @@ static leat_status_t find_gradient(const leat_walk_t* w, int32_t index, found_gr
   const bool is_refused = out->of_op == leat_gradient_none && w->options &&
                           w->options->refuses && w->options->refuses(node);
   if (out->of_op && !is_refused) return leat_ok_status();
+  if (w->options && w->options->unknown) return w->options->unknown(entry);
   return leat_make_status(LEAT_NOT_FOUND,
                           "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
                           "op: %.*s",

@@ -169,8 +169,9 @@ static void test_control_edges(void** state) {
   TF_Output in[] = {kit_out(a, 0), kit_out(b, 0)}, out = kit_out(add, 0);
   expect_made(make(-1, NULL, 2, in, 1, &out, NULL),
               "feed1 feed2 -> add | z | b | add_0 feed1 feed2 ^b ^feed1 ^z | add=add_0:z:0");
-  expect_refused(make(1, &add, 2, in, 1, &out, NULL), TF_INVALID_ARGUMENT, "The source of control "
-                                                                           "edge");
+  expect_refused(make(1, &add, 2, in, 1, &out, NULL), TF_INVALID_ARGUMENT,
+                 "The source of control edge [id=3 z:-1 -> add:-1] is not in the body. Encountered "
+                 "while creating function 'MyFunc'");
 }
 
 static void test_refusals(void** state) {
@@ -192,14 +193,20 @@ static void test_refusals(void** state) {
                  "TF_Output scalar:0 is neither in the function body nor among function inputs. "
                  "Encountered while creating function 'MyFunc'");
   in[1].index = 2;
-  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_OUT_OF_RANGE, "");
+  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_OUT_OF_RANGE,
+                 "Node 'feed2' (type: 'Placeholder', num of outputs: 1) does not have output 2\n\t"
+                 "Encountered while processing input 1 into function 'MyFunc'");
   in[1].oper = NULL;
-  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_INVALID_ARGUMENT, "");
+  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_INVALID_ARGUMENT,
+                 "Node is null\n\tEncountered while processing input 1 into function 'MyFunc'");
   in[1] = kit_out(b, 0);
   out[0].index = 3;
-  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_OUT_OF_RANGE, "");
+  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_OUT_OF_RANGE,
+                 "Node 'add' (type: 'AddV2', num of outputs: 1) does not have output 3\n\t"
+                 "Encountered while processing output 0 from function 'MyFunc'");
   out[0].oper = NULL;
-  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_INVALID_ARGUMENT, "");
+  expect_refused(make(-1, NULL, 2, in, 1, out, NULL), TF_INVALID_ARGUMENT,
+                 "Node is null\n\tEncountered while processing output 0 from function 'MyFunc'");
 }
 
 static void test_references_are_refused(void** state) {

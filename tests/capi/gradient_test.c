@@ -5,6 +5,8 @@
 // which y does not depend gets no output and no error. Refused are operations of another graph,
 // outputs that do not exist, and starting values of another type or shape; and derivatives of what
 // has none, such as ArgMax, where TensorFlow's C library refuses them.
+#include <stdio.h>
+
 #include "capi/kit.h"
 #include "leat/gradients.h"
 
@@ -126,7 +128,17 @@ static void test_ends(void** state) {
     kit_ok(f.status);
     TF_AddGradients(f.graph, &y, 1, &f.x, 1, NULL, f.status, &grad);
     kit_expect(f.status, kCases[i].code);
-    if (kCases[i].code == TF_OK) assert_null(grad.oper);
+    if (kCases[i].code == TF_OK) {
+      assert_null(grad.oper);
+    } else {
+      char text[256];
+      snprintf(text, sizeof text,
+               "No gradient defined for op: %s. Please see "
+               "https://www.tensorflow.org/code/tensorflow/cc/gradients/README.md for "
+               "instructions on how to add C++ gradients.",
+               kCases[i].op);
+      assert_string_equal(TF_Message(f.status), text);  // TensorFlow's, to the letter
+    }
     // leat_gradients does as Python.
     leat_derivative_t derivative;
     leat_gradients(f.graph, &y, 1, &f.x, 1, NULL, &derivative, f.status);
