@@ -23,6 +23,10 @@ typedef struct leat_gradient_options_s {
   const leat_output_t* stop;
   int stop_count;
   bool colocate;  // the nodes that are built for a node are colocated with it
+  // Nodes as TensorFlow's C++ gradients make them instead of Python's, where the two differ in more
+  // than the way to the same values: "prefix/MatMul" and not "prefix/x_grad/MatMul", and matrix
+  // products without the marks that they are gradients.
+  bool as_cpp;
   const leat_own_gradients_t* own;  // NULL: none
   // Whether a gradient that comes to |node|, whose op is declared to have none
   // (leat_gradient_none), is an error, as through an op of which nobody knows one. NULL: it never

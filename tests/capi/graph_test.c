@@ -266,8 +266,7 @@ static void test_constants_of_defaults(void** state) {
   TF_DeleteStatus(s);
 }
 
-// Whether |input| is the first input in the NodeDef of |operation|: field 3, a text of less than 128
-// bytes.
+// Whether |input| is an input in the NodeDef of |operation|: field 3, a text below 128 bytes.
 static bool has_input(TF_Operation* operation, const char* input) {
   TF_Status* s = TF_NewStatus();
   TF_Buffer* def = TF_NewBuffer();

@@ -352,6 +352,7 @@ static leat_status_t add_gradients(request_t* request, const TF_Output* ys, cons
   options.stop_count = request->options->stop_gradient_count;
   options.colocate = request->options->colocate != 0;
   options.refuses = request->is_strict ? refuses : NULL;
+  options.as_cpp = request->is_strict;
   options.unknown = request->is_strict ? unknown : NULL;
   leat_gradient_spec_t spec = {.ys = request->ys, .y_count = request->y_count, .xs = request->xs,
                                .x_count = request->x_count, .grad_ys = request->grad_ys,
