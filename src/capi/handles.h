@@ -126,6 +126,9 @@ struct TF_Graph {
   size_t readers_nodes;
   uint64_t readers_edits;
   uint64_t edits;  // changes of edges between existing nodes so far
+  // The data inputs that TF_UpdateEdge replaced, by leat_capi_input_key. TF_OperationToNodeDef
+  // writes them as "x:0", as TensorFlow's does.
+  leat_word_map_t updated_inputs;
   // Its conditionals and loops under construction (leat/control_flow.h); NULL until the first one.
   leat_control_flow_t* flow;
   // What a gradient function of the caller is building (graph/gradient.c); NULL: none is at work.
@@ -147,6 +150,11 @@ static inline leat_graph_t* leat_capi_lock(TF_Graph* graph) {
   return graph->shared->graph;
 }
 static inline void leat_capi_unlock(TF_Graph* graph) { leat_mutex_unlock(&graph->shared->mutex); }
+
+// An input of a node as a key.
+static inline uint64_t leat_capi_input_key(int32_t node, int index) {
+  return (uint64_t)(uint32_t)node << 32 | (uint32_t)index;
+}
 
 // The caller of the following functions holds the lock.
 

@@ -16,8 +16,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/string_builder.h"
-#include "formats/wire/encode.h"
+#include "function/function_hash.h"
 #include "graph/import/export.h"
 #include "graph/op/attr_proto.h"
 #include "graph/signature.h"
@@ -252,15 +251,25 @@ static leat_status_t edge_text(definer_t* d, leat_output_t edge, leat_string_vie
                           LEAT_SV_ARG(node->op->outputs[output].name), index);
 }
 
+// The number that TensorFlow gives the edge behind input |position| of |node|: it counts the edges
+// as they are added, node by node, and number 0 is the edge between its source and its sink.
+static size_t edge_number(const leat_graph_t* graph, const leat_node_t* node, int position) {
+  size_t number = 1 + (size_t)position;
+  for (const leat_node_t* n = graph->nodes; n < node; ++n) {
+    number += (size_t)(n->input_count + n->control_count);
+  }
+  return number;
+}
+
 static leat_status_t not_in_body(const definer_t* d, const leat_node_t* node, int position) {
   leat_output_t edge = node->inputs[position];
   leat_string_view_t source = d->graph->nodes[edge.node].name;
   if (edge.index < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "The source of control edge '%.*s' of node '%.*s' is not in the body. "
-                            "Encountered while creating function '%.*s'",
-                            LEAT_SV_ARG(source), LEAT_SV_ARG(node->name),
-                            LEAT_SV_ARG(d->spec->name));
+                            "The source of control edge [id=%zu %.*s:-1 -> %.*s:-1] is not in the "
+                            "body. Encountered while creating function '%.*s'",
+                            edge_number(d->graph, node, position), LEAT_SV_ARG(source),
+                            LEAT_SV_ARG(node->name), LEAT_SV_ARG(d->spec->name));
   }
   return leat_make_status(
       LEAT_INVALID_ARGUMENT,
@@ -393,21 +402,18 @@ static leat_status_t add_control_returns(definer_t* d) {
 
 // ---- The function -------------------------------------------------------------------------------
 
-// Appends eleven letters to the function's name: the FNV-1a hash of its encoding, six bits a
-// letter.
+// Appends eleven letters to the function's name: TensorFlow's hash of the function so far, which
+// has no name and no control returns yet, as Base64 with other letters for '-' and '_'.
 static leat_status_t append_hash(definer_t* d) {
-  static const char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789aA";
-  leat_string_builder_t bytes;
-  leat_string_builder_initialize(d->graph->allocator, &bytes);
-  leat_status_t status = leat_message_encode(&leat_pb_function_def_descriptor, d->def, &bytes);
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; !status && i < bytes.size; ++i) {
-    hash = (hash ^ (uint8_t)bytes.data[i]) * UINT64_C(0x100000001b3);
-  }
-  leat_string_builder_deinitialize(&bytes);
-  LEAT_RETURN_IF_ERROR(status);
+  static const char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789aA";
+  uint64_t hash;
+  d->def->signature->name = LEAT_SV("");
+  LEAT_RETURN_IF_ERROR(leat_function_def_hash(d->def, d->arena, &hash));
   char text[12] = {0};
-  for (int i = 0; i < 11; ++i, hash >>= 6) text[i] = kLetters[hash & 63];
+  // Base64 reads the eight bytes from the lowest on, each from its highest bit on.
+  const uint64_t bits = __builtin_bswap64(hash);
+  for (int i = 0; i < 10; ++i) text[i] = kLetters[bits >> (58 - 6 * i) & 63];
+  text[10] = kLetters[bits << 2 & 63];
   return leat_arena_print(d->arena, &d->def->signature->name, "%.*s_%s",
                           LEAT_SV_ARG(d->spec->name), text);
 }
@@ -424,8 +430,8 @@ static leat_status_t define(definer_t* d) {
   LEAT_RETURN_IF_ERROR(name_body(d));
   LEAT_RETURN_IF_ERROR(add_nodes(d));
   LEAT_RETURN_IF_ERROR(add_returns(d));
-  LEAT_RETURN_IF_ERROR(add_control_returns(d));
-  return d->spec->append_hash ? append_hash(d) : leat_ok_status();
+  if (d->spec->append_hash) LEAT_RETURN_IF_ERROR(append_hash(d));
+  return add_control_returns(d);
 }
 
 leat_status_t leat_function_define(const leat_graph_t* graph, const leat_function_spec_t* spec,

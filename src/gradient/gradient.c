@@ -34,6 +34,14 @@ leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code, int
                           LEAT_SV_ARG(n->name), LEAT_SV_ARG(n->op->name), rule);
 }
 
+leat_status_t leat_walk_scope_of(leat_walk_t* w, int32_t node, leat_string_view_t* out_scope) {
+  if (w->options && w->options->as_cpp) {
+    return leat_arena_print(&w->arena, out_scope, "%.*s/", LEAT_SV_ARG(w->prefix));
+  }
+  return leat_arena_print(&w->arena, out_scope, "%.*s/%.*s_grad/", LEAT_SV_ARG(w->prefix),
+                          LEAT_SV_ARG(w->graph->nodes[node].name));
+}
+
 // The walk stops at an x unless a path leads from another x through it, and at the outputs that the
 // options name.
 static void mark_stops(leat_walk_t* w) {
@@ -149,8 +157,8 @@ static leat_status_t start_gradients(leat_context_t* c, const leat_output_t* gra
       value.dense = grad_ys[i];
       if (builder.place) LEAT_RETURN_IF_ERROR(leat_context_resolve(c, value.dense, &value.dense));
     } else {
-      char name[32];
-      snprintf(name, sizeof(name), "grad_ys_%d", i);
+      char name[32] = "OnesLike";
+      if (!w->options || !w->options->as_cpp) snprintf(name, sizeof(name), "grad_ys_%d", i);
       value.dense = leat_build_named(&builder, name, "OnesLike", LEAT_INPUTS(w->ys[i]),
                                      LEAT_NO_ATTRS);
     }
@@ -198,9 +206,7 @@ static leat_status_t check_outputs(const leat_graph_t* graph, const char* what,
 static leat_status_t collect(leat_walk_t* w, leat_gradient_value_t* out_gradients) {
   for (int i = 0; i < w->x_count; ++i) {
     leat_builder_t builder = {.graph = w->graph};
-    LEAT_RETURN_IF_ERROR(
-        leat_arena_print(&w->arena, &builder.scope, "%.*s/%.*s_grad/", LEAT_SV_ARG(w->prefix),
-                         LEAT_SV_ARG(w->graph->nodes[w->xs[i].node].name)));
+    LEAT_RETURN_IF_ERROR(leat_walk_scope_of(w, w->xs[i].node, &builder.scope));
     if (w->options && w->options->colocate) {
       builder.colocate_with = leat_walk_colocated_with(&w->graph->nodes[w->xs[i].node]);
     }

@@ -23,11 +23,18 @@ typedef struct leat_gradient_options_s {
   const leat_output_t* stop;
   int stop_count;
   bool colocate;  // the nodes that are built for a node are colocated with it
+  // Nodes as TensorFlow's C++ gradients make them instead of Python's, where the two differ in more
+  // than the way to the same values: "prefix/MatMul" and not "prefix/x_grad/MatMul", and matrix
+  // products without the marks that they are gradients.
+  bool as_cpp;
   const leat_own_gradients_t* own;  // NULL: none
   // Whether a gradient that comes to |node|, whose op is declared to have none
   // (leat_gradient_none), is an error, as through an op of which nobody knows one. NULL: it never
   // is, and ends there.
   bool (*refuses)(const leat_node_t* node);
+  // Makes the error for |entry|, of which nobody knows a gradient. NULL: it is NOT_FOUND and names
+  // the node.
+  leat_status_t (*unknown)(leat_string_view_t entry);
   // How a node that calls a function (LEAT_OP_CALLS) is differentiated: adds nodes under |scope|
   // that compute the same outputs from the same inputs, and tells them in |out_outputs|. The nodes
   // may be calls again. If |out_outputs|[0] does not exist afterwards, the call is not expanded and

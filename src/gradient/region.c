@@ -45,6 +45,7 @@ static leat_status_t find_gradient(const leat_walk_t* w, int32_t index, found_gr
   const bool is_refused = out->of_op == leat_gradient_none && w->options &&
                           w->options->refuses && w->options->refuses(node);
   if (out->of_op && !is_refused) return leat_ok_status();
+  if (w->options && w->options->unknown) return w->options->unknown(entry);
   return leat_make_status(LEAT_NOT_FOUND,
                           "AddGradients failed for node '%.*s' (%.*s): No gradient defined for "
                           "op: %.*s",
@@ -151,7 +152,8 @@ static leat_status_t call_gradient(leat_context_t* c, int32_t index, leat_output
   LEAT_RETURN_IF_ERROR(LEAT_NEW(&w->arena, (size_t)inputs + 1, &gradients));
   for (int k = 0; k < inputs; ++k) gradients[k] = LEAT_GRADIENT_NONE;
   int32_t first_new = (int32_t)w->graph->node_count;
-  leat_gradient_t g = {*builder, index, output_gradients, gradients};
+  leat_gradient_t g = {*builder, index, output_gradients, gradients,
+                       w->options && w->options->as_cpp};
   leat_status_t status = found.own ? found.own->build(found.own->data, &g) : found.of_op(&g);
   // Many functions return the builder's status itself, which must not be joined with itself.
   if (status != g.builder.status) status = leat_status_join(status, g.builder.status);
@@ -230,9 +232,7 @@ static leat_status_t visit_node(leat_context_t* c, int32_t index) {
   if (w->stops[index] || !w->contributions[index]) return leat_ok_status();
   LEAT_DCHECK((size_t)index < w->node_count);
   leat_string_view_t scope;
-  LEAT_RETURN_IF_ERROR(leat_arena_print(&w->arena, &scope, "%.*s/%.*s_grad/",
-                                        LEAT_SV_ARG(w->prefix),
-                                        LEAT_SV_ARG(w->graph->nodes[index].name)));
+  LEAT_RETURN_IF_ERROR(leat_walk_scope_of(w, index, &scope));
   leat_builder_t b = leat_context_builder(c, scope);
   if (w->options && w->options->colocate) {
     b.colocate_with = leat_walk_colocated_with(&w->graph->nodes[index]);

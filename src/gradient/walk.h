@@ -149,6 +149,9 @@ LEAT_MUST_USE leat_status_t leat_walk_set_place(leat_walk_t* w, int32_t node, in
                                                 int32_t guard);
 // Takes the builder's error, which is then the caller's; the builder is usable again.
 LEAT_MUST_USE leat_status_t leat_builder_take_status(leat_builder_t* builder);
+// The scope of what is built for |node|: "prefix/x_grad/" for node "x", or "prefix/" (as_cpp).
+LEAT_MUST_USE leat_status_t leat_walk_scope_of(leat_walk_t* w, int32_t node,
+                                               leat_string_view_t* out_scope);
 // An error "AddGradients failed for node 'x' (Op): |rule|". |rule| says what is wrong and what must
 // be.
 LEAT_MUST_USE leat_status_t leat_walk_error(const leat_walk_t* w, leat_status_code_t code,

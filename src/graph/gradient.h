@@ -42,6 +42,9 @@ typedef struct leat_gradient_s {
   int32_t node;                                   // the node of which this is the gradient
   const leat_gradient_value_t* output_gradients;  // [outputs] dC/dy; none: C does not depend on y
   leat_gradient_value_t* input_gradients;         // [inputs] dC/dx, to be filled; preset to none
+  // The nodes shall be those of TensorFlow's C++ gradient functions where Python's have marks that
+  // C++ does not set.
+  bool as_cpp;
 } leat_gradient_t;
 
 // The node, its data input |index| and its output |index|, as forward values. The node's pointer is

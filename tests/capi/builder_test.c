@@ -85,6 +85,10 @@ static void test_input_types(void** state) {
   desc = begin("AddN");
   TF_AddInputList(desc, both, 2);
   refuse(desc, "int32");
+  desc = begin("FakeQuantWithMinMaxArgs");  // takes float only; the words are TensorFlow's
+  TF_AddInput(desc, fixture.i);
+  refuse(desc, "Input 'inputs' passed int32 expected float while building NodeDef 'new' using "
+               "Op<name=FakeQuantWithMinMaxArgs; ");
   desc = begin("MatMul");  // not of this type
   TF_AddInput(desc, kit_out(kit_placeholder(fixture.graph, "b", TF_BOOL), 0));
   TF_AddInput(desc, kit_out(TF_GraphOperationByName(fixture.graph, "b"), 0));

@@ -229,6 +229,64 @@ static void test_counter_reader(void** state) {
   TF_DeleteStatus(s);
 }
 
+// An op of an asynchronous executor: its failure is in its handles, and the executor keeps it and
+// refuses further ops until it is cleared. What has no tensor cannot be an input either.
+static void test_late_errors(void** state) {
+  TF_Status* s = TF_NewStatus();
+  TFE_ContextOptions* options = TFE_NewContextOptions();
+  TFE_ContextOptionsSetAsync(options, 1);
+  TFE_Context* context = TFE_NewContext(options, s);
+  kit_ok(s);
+  TFE_DeleteContextOptions(options);
+  const int64_t square[] = {2, 2}, tall[] = {3, 2};
+  const float values[6] = {1, 2, 3, 4, 5, 6};
+  TFE_TensorHandle* a = eager_handle(kit_tensor(TF_FLOAT, 2, square, values, 16));
+  TFE_TensorHandle* b = eager_handle(kit_tensor(TF_FLOAT, 2, tall, values, 24));
+  TFE_TensorHandle *failed = NULL, *good = NULL;
+  int count = 1;
+  TFE_Op* bad = eager_op(context, "MatMul", a, b);
+  TFE_Execute(bad, &failed, &count, s);
+  kit_ok(s);
+  TFE_DeleteOp(bad);
+  assert_int_equal(TFE_TensorHandleDataType(failed), TF_FLOAT);
+  assert_null(TFE_TensorHandleResolve(failed, s));
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]");
+  TFE_TensorHandleNumDims(failed, s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  TFE_TensorHandleGetStatus(failed, s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  assert_null(TFE_TensorHandleCopySharingTensor(failed, s));
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  TFE_Executor* executor = TFE_ContextGetExecutorForThread(context);
+  TFE_ExecutorWaitForAllPendingNodes(executor, s);
+  kit_expect_text(s, TF_INVALID_ARGUMENT, "Matrix size-incompatible");
+  TFE_ContextAsyncWait(context, s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  TFE_Op* op = eager_op(context, "MatMul", a, a);
+  TFE_Execute(op, &good, &count, s);
+  kit_expect(s, TF_INVALID_ARGUMENT);
+  TFE_ExecutorClearError(executor);
+  TFE_ExecutorWaitForAllPendingNodes(executor, s);
+  kit_ok(s);
+  TFE_DeleteTensorHandle(eager_result(op));
+  eager_expect(eager_op(context, "Neg", failed, NULL), TF_INVALID_ARGUMENT);
+  TFE_ExecutorWaitForAllPendingNodes(executor, s);
+  kit_ok(s);  // that op was never executed
+  // A thread whose executor is synchronous hears of it at once.
+  TFE_Executor* own = TFE_NewExecutor(false, false, 0);
+  TFE_ContextSetExecutorForThread(context, own);
+  eager_expect(eager_op(context, "MatMul", a, b), TF_INVALID_ARGUMENT);
+  TFE_ExecutorWaitForAllPendingNodes(own, s);
+  kit_ok(s);
+  TFE_DeleteExecutor(own);
+  TFE_DeleteExecutor(executor);
+  TFE_DeleteTensorHandle(failed);
+  TFE_DeleteTensorHandle(a);
+  TFE_DeleteTensorHandle(b);
+  TFE_DeleteContext(context);
+  TF_DeleteStatus(s);
+}
+
 static void* ask_for_executor(void* context) {
   TFE_Executor* executor = TFE_ContextGetExecutorForThread(context);
   bool is_async = TFE_ExecutorIsAsync(executor);
@@ -342,7 +400,8 @@ int main(void) {
       cmocka_unit_test(test_coordination),
       cmocka_unit_test(test_counters),     cmocka_unit_test(test_gauges),
       cmocka_unit_test(test_samplers),     cmocka_unit_test(test_cancelling),
-      cmocka_unit_test(test_cancelled_op), cmocka_unit_test(test_executors_and_handles),
+      cmocka_unit_test(test_cancelled_op), cmocka_unit_test(test_late_errors),
+      cmocka_unit_test(test_executors_and_handles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

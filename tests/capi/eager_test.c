@@ -17,7 +17,7 @@ static TFE_Context* open_context(void) {
   TFE_ContextOptionsSetConfig(options, config->data, config->length, s);
   kit_ok(s);
   TF_DeleteBuffer(config);
-  TFE_ContextOptionsSetAsync(options, 1);
+  TFE_ContextOptionsSetAsync(options, 0);
   TFE_ContextOptionsSetDevicePlacementPolicy(options, TFE_DEVICE_PLACEMENT_WARN);
   TFE_Context* context = TFE_NewContext(options, s);
   kit_ok(s);

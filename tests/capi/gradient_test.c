@@ -5,6 +5,8 @@
 // which y does not depend gets no output and no error. Refused are operations of another graph,
 // outputs that do not exist, and starting values of another type or shape; and derivatives of what
 // has none, such as ArgMax, where TensorFlow's C library refuses them.
+#include <stdio.h>
+
 #include "capi/kit.h"
 #include "leat/gradients.h"
 
@@ -93,6 +95,44 @@ static void test_scopes(void** state) {
   assert_int_equal(kit_count(f.graph), count);
 }
 
+static TF_Operation* matrix_product(const char* name, TF_Output a, TF_Output b) {
+  TF_OperationDescription* d = TF_NewOperation(f.graph, "MatMul", name);
+  TF_AddInput(d, a);
+  TF_AddInput(d, b);
+  TF_Operation* node = TF_FinishOperation(d, f.status);
+  kit_ok(f.status);
+  return node;
+}
+
+// The nodes have the names that TensorFlow's C++ gradients give them: those of their ops, right
+// below the prefix. Products of matrices are without the marks that Python's gradients set.
+// leat_gradients names and marks as Python does.
+static void test_names(void** state) {
+  const int64_t dims[] = {2, 2};
+  TF_Output a = kit_out(kit_shaped(f.graph, "a", TF_FLOAT, 2, dims), 0);
+  TF_Output b = kit_out(kit_shaped(f.graph, "b", TF_FLOAT, 2, dims), 0);
+  TF_Output c = kit_out(matrix_product("c", a, b), 0), xs[] = {a, b}, grads[2];
+  unsigned char mark = 1;
+  TF_AddGradients(f.graph, &c, 1, xs, 2, NULL, f.status, grads);
+  kit_ok(f.status);
+  assert_string_equal(TF_OperationName(grads[0].oper), "gradients/MatMul");
+  assert_string_equal(TF_OperationName(grads[1].oper), "gradients/MatMul_1");
+  assert_non_null(TF_GraphOperationByName(f.graph, "gradients/OnesLike"));
+  TF_OperationGetAttrBool(grads[0].oper, "grad_a", &mark, f.status);
+  kit_ok(f.status);
+  assert_int_equal(mark, 0);
+  leat_derivative_t derivatives[2];
+  leat_gradients(f.graph, &c, 1, xs, 2, NULL, derivatives, f.status);
+  kit_ok(f.status);
+  assert_string_equal(TF_OperationName(derivatives[0].values.oper), "gradients_1/c_grad/MatMul");
+  TF_OperationGetAttrBool(derivatives[0].values.oper, "grad_a", &mark, f.status);
+  kit_ok(f.status);
+  assert_int_equal(mark, 1);
+  // A second prefix may not be the name of a node of the first.
+  TF_AddGradientsWithPrefix(f.graph, "gradients/MatMul", &c, 1, xs, 2, NULL, f.status, grads);
+  kit_expect(f.status, TF_INVALID_ARGUMENT);
+}
+
 static void test_no_path(void** state) {
   TF_Operation* apart = kit_placeholder(f.graph, "apart", TF_FLOAT);
   TF_Output xs[] = {kit_out(apart, 0), f.y}, grads[2];
@@ -126,7 +166,17 @@ static void test_ends(void** state) {
     kit_ok(f.status);
     TF_AddGradients(f.graph, &y, 1, &f.x, 1, NULL, f.status, &grad);
     kit_expect(f.status, kCases[i].code);
-    if (kCases[i].code == TF_OK) assert_null(grad.oper);
+    if (kCases[i].code == TF_OK) {
+      assert_null(grad.oper);
+    } else {
+      char text[256];
+      snprintf(text, sizeof text,
+               "No gradient defined for op: %s. Please see "
+               "https://www.tensorflow.org/code/tensorflow/cc/gradients/README.md for "
+               "instructions on how to add C++ gradients.",
+               kCases[i].op);
+      assert_string_equal(TF_Message(f.status), text);  // TensorFlow's, to the letter
+    }
     // leat_gradients does as Python.
     leat_derivative_t derivative;
     leat_gradients(f.graph, &y, 1, &f.x, 1, NULL, &derivative, f.status);
@@ -170,7 +220,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
       TEST(test_values), TEST(test_several_ys_and_starts), TEST(test_scopes),
-      TEST(test_no_path), TEST(test_ends), TEST(test_refused),
+      TEST(test_names), TEST(test_no_path), TEST(test_ends), TEST(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

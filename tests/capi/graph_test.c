@@ -266,6 +266,22 @@ static void test_constants_of_defaults(void** state) {
   TF_DeleteStatus(s);
 }
 
+// Whether |input| is an input in the NodeDef of |operation|: field 3, a text below 128 bytes.
+static bool has_input(TF_Operation* operation, const char* input) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* def = TF_NewBuffer();
+  TF_OperationToNodeDef(operation, def, s);
+  kit_ok(s);
+  const size_t size = strlen(input);
+  bool found = false;
+  for (const char* p = def->data; p + 2 + size <= (const char*)def->data + def->length; ++p) {
+    found |= p[0] == 0x1a && (size_t)p[1] == size && memcmp(p + 2, input, size) == 0;
+  }
+  TF_DeleteBuffer(def);
+  TF_DeleteStatus(s);
+  return found;
+}
+
 static void test_edits(void** state) {
   TF_Status* s = TF_NewStatus();
   TF_Graph* graph = TF_NewGraph();
@@ -273,8 +289,10 @@ static void test_edits(void** state) {
   TF_Operation* y = kit_placeholder(graph, "y", TF_FLOAT);
   TF_Operation* same = kit_unary(graph, "Identity", "same", x);
   assert_int_equal(TF_OperationOutputNumConsumers(kit_out(x, 0)), 1);
+  assert_true(has_input(same, "x"));
   TF_UpdateEdge(graph, kit_out(y, 0), (TF_Input){same, 0}, s);
   kit_ok(s);
+  assert_true(has_input(same, "y:0"));  // TensorFlow writes the index where an edge was updated
   assert_ptr_equal(TF_OperationInput((TF_Input){same, 0}).oper, y);
   assert_int_equal(TF_OperationOutputNumConsumers(kit_out(x, 0)), 0);
   TF_UpdateEdge(graph, kit_out(y, 1), (TF_Input){same, 0}, s);

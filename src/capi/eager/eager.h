@@ -17,7 +17,8 @@
 
 // A handle has its tensor from the beginning, because eager ops run at once. The client and the ops
 // that it was added to hold references; a copy is a new handle that shares the tensor's buffer. The
-// tensor never changes.
+// tensor never changes. Where an op failed whose executor is asynchronous, its handles have the
+// error instead.
 struct TFE_TensorHandle {
   leat_reference_count_t references;
   bool is_packed;  // |tensor| is the first of several, and no client can have it
@@ -29,6 +30,7 @@ struct TFE_TensorHandle {
   // it is here.
   struct leat_remote_tensor_s* remote;
   const char* device;  // its full name, static; NULL: that of a context without a cluster
+  leat_status_t error;  // why there is no tensor, of which only the type is known then
 };
 
 // ---- Traces and executors -----------------------------------------------------------------------
@@ -47,8 +49,12 @@ leat_eager_event_t leat_eager_event_begin(const TFE_Op* op);
 // |outputs| are those of |kernel|. Ends the event after a failure, too.
 void leat_eager_event_end(const leat_eager_event_t* event, const TFE_Op* op,
                           const leat_kernel_t* kernel, const leat_tensor_t* outputs);
-// Forgets the executors of threads, when the context ends.
+// Forgets the executors of the context and of its threads, when the context ends.
 void leat_eager_threads_free(TFE_Context* context);
+// The error that |executor| keeps of an op that failed; OK: none.
+LEAT_MUST_USE leat_status_t leat_eager_executor_error(TFE_Executor* executor);
+// Takes |status|, and keeps it unless the executor has an error already.
+void leat_eager_executor_fail(TFE_Executor* executor, leat_status_t status);
 
 // ---- Contexts -----------------------------------------------------------------------------------
 
@@ -72,6 +78,8 @@ struct TFE_Context {
   _Atomic bool collects;  // |collection| is not NULL
   _Atomic bool logs_placement;
   leat_mutex_t mutex;
+  _Atomic bool has_async;  // an executor of this context is or was asynchronous
+  TFE_Executor* executor;  // of threads without one of their own; guarded by |mutex|; may be NULL
   struct leat_eager_thread_s* threads;  // executors of threads; guarded by |mutex|
   struct leat_custom_device_s* custom_devices;  // guarded by |mutex|
   struct leat_eager_cluster_s* cluster;  // NULL: this process alone; guarded by |mutex|

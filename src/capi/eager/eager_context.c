@@ -120,6 +120,7 @@ TFE_Context* TFE_NewContext(const TFE_ContextOptions* opts, TF_Status* status) {
   static _Atomic uint64_t ids;
   context->policy = opts->policy;
   context->is_async = opts->is_async;
+  context->has_async = opts->is_async;
   context->id = atomic_fetch_add(&ids, 1) + 1;
   result = open_context(context, opts);
   if (result) {
@@ -182,10 +183,12 @@ static leat_status_t missing(void) {
   return leat_make_status(LEAT_INVALID_ARGUMENT, "Invalid handle");
 }
 
-// Returns |h|, or NULL with an error in |status|.
+// Returns |h|, or NULL with an error in |status|, also where the op failed that was to give it.
 static const TFE_TensorHandle* check(const TFE_TensorHandle* h, TF_Status* status) {
-  leat_capi_status_set(status, h ? leat_ok_status() : missing());
-  return h;
+  leat_status_t result = h ? leat_status_clone(h->error) : missing();
+  const bool is_usable = !result;
+  leat_capi_status_set(status, result);
+  return is_usable ? h : NULL;
 }
 
 leat_status_t leat_eager_handle_create(leat_tensor_t* tensor, TFE_TensorHandle** out_handle) {
@@ -217,6 +220,7 @@ void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
   if (!h || !leat_reference_count_release(&h->references)) return;
   leat_tensor_release(&h->tensor);
   leat_custom_tensor_release(h->custom);
+  leat_status_free(h->error);
   if (LEAT_UNLIKELY(h->remote)) leat_remote_tensor_release(h->remote);
   leat_allocator_free(leat_allocator_system(), h);
 }
@@ -224,6 +228,7 @@ void TFE_DeleteTensorHandle(TFE_TensorHandle* h) {
 // INTERNAL for a packed handle, as TensorFlow has it.
 static leat_status_t check_copy(const TFE_TensorHandle* h) {
   if (!h) return missing();
+  LEAT_RETURN_IF_ERROR(leat_status_clone(h->error));
   return !h->is_packed ? leat_ok_status()
                        : leat_make_status(LEAT_INTERNAL, "Invalid Tensor call on a PACKED handle");
 }
@@ -278,7 +283,7 @@ TF_Tensor* TFE_TensorHandleResolve(TFE_TensorHandle* h, TF_Status* status) {
     TFE_DeleteTensorHandle(copy);
     return tensor;
   }
-  leat_status_t result = h ? leat_ok_status() : missing();
+  leat_status_t result = h ? leat_status_clone(h->error) : missing();
   if (h && h->is_packed) {
     result = leat_make_status(LEAT_INVALID_ARGUMENT,
                               "Resolve() is not supported on packed TensorHandles.");

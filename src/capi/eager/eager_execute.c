@@ -77,10 +77,27 @@ leat_status_t leat_eager_check_room(int count, const int* num_retvals) {
                           count, *num_retvals);
 }
 
-// Calls the kernel and makes handles of what it gives, for which |outputs| has room.
+// Makes handles with |error| in place of the tensors that |kernel| should have given.
+static leat_status_t wrap_error(const leat_kernel_t* kernel, leat_status_t error,
+                                TFE_TensorHandle** retvals) {
+  leat_status_t status = leat_ok_status();
+  for (int i = 0; i < kernel->output_count; ++i) {
+    leat_tensor_t nothing = {.dtype = leat_dtype_base(kernel->output_types[i])};
+    status = leat_status_join(status, leat_eager_handle_create(&nothing, &retvals[i]));
+    if (retvals[i]) retvals[i]->error = leat_status_clone(error);
+  }
+  for (int i = 0; status && i < kernel->output_count; ++i) {
+    TFE_DeleteTensorHandle(retvals[i]);
+    retvals[i] = NULL;
+  }
+  return status;
+}
+
+// Calls the kernel and makes handles of what it gives, for which |outputs| has room. An error of
+// the kernel goes to |out_late| unless that is NULL, and then into the handles.
 static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel,
                             const leat_tensor_t* inputs, leat_tensor_t* outputs,
-                            TFE_TensorHandle** retvals) {
+                            TFE_TensorHandle** retvals, leat_status_t* out_late) {
   TFE_Context* context = op->context;
   const leat_eager_event_t event = leat_eager_event_begin(op);
   leat_status_t status = leat_eager_kernel_run(
@@ -88,12 +105,17 @@ static leat_status_t invoke(const TFE_Op* op, const leat_kernel_t* kernel,
       op->cancellation ? op->cancellation->cancellation : context->cancellation, event.collector,
       outputs);
   leat_eager_event_end(&event, op, kernel, outputs);
+  if (LEAT_UNLIKELY(status && out_late)) {
+    *out_late = status;
+    return wrap_error(kernel, status, retvals);
+  }
   LEAT_RETURN_IF_ERROR(status);
   return leat_eager_wrap_outputs(outputs, kernel->output_count, retvals);
 }
 
 // The inputs, and the outputs behind them, lie in |room| as far as it is large enough.
-static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals) {
+static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
+                             leat_status_t* out_late) {
   leat_allocator_t* allocator = leat_allocator_system();
   leat_tensor_t room[INLINE_TENSORS];
   leat_tensor_t *inputs = room, *outputs = NULL;
@@ -113,7 +135,7 @@ static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* 
   } else if (!status) {
     status = LEAT_ALLOCATE(allocator, (size_t)count, &outputs);
   }
-  if (!status) status = invoke(op, kernel->kernel, inputs, outputs, retvals);
+  if (!status) status = invoke(op, kernel->kernel, inputs, outputs, retvals, out_late);
   if (!status) *num_retvals = count;
   leat_eager_kernel_release(kernel);
   if (LEAT_UNLIKELY(!has_room)) leat_allocator_free(allocator, outputs);
@@ -123,23 +145,50 @@ static leat_status_t execute(const TFE_Op* op, TFE_TensorHandle** retvals, int* 
 
 // Where there are other devices than the context's own: an op may be theirs.
 static LEAT_COLD void execute_somewhere(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
-                                        TF_Status* status) {
+                                        leat_status_t* out_late, TF_Status* status) {
   bool is_done = false;
   if (leat_custom_device_execute(op, retvals, num_retvals, status)) return;
   leat_status_t result = leat_capi_cluster_run(op, retvals, num_retvals, &is_done);
   if (!result && !is_done) {
-    result = execute(op, retvals, num_retvals);
+    result = execute(op, retvals, num_retvals, out_late);
     const char* device = result ? NULL : leat_capi_cluster_own_device(op->context);
     for (int i = 0; device && i < *num_retvals; ++i) retvals[i]->device = device;
   }
   leat_capi_status_set(status, result);
 }
 
-void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals, TF_Status* status) {
+static inline void execute_here_or_there(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
+                                         leat_status_t* out_late, TF_Status* status) {
   if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_other_devices,
                                          memory_order_relaxed))) {
-    execute_somewhere(op, retvals, num_retvals, status);
+    execute_somewhere(op, retvals, num_retvals, out_late, status);
     return;
   }
-  leat_capi_status_set(status, execute(op, retvals, num_retvals));
+  leat_capi_status_set(status, execute(op, retvals, num_retvals, out_late));
+}
+
+// By the executor of the calling thread, which may be asynchronous. The op is then refused while
+// the executor has an error, and the failure of its kernel is known to the executor and to the
+// op's handles alone.
+static LEAT_COLD void execute_by_executor(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals,
+                                          TF_Status* status) {
+  TFE_Executor* executor = TFE_ContextGetExecutorForThread(op->context);
+  const bool is_async = executor && TFE_ExecutorIsAsync(executor);
+  leat_status_t late = leat_ok_status();
+  leat_status_t earlier = is_async ? leat_eager_executor_error(executor) : leat_ok_status();
+  if (earlier) {
+    leat_capi_status_set(status, earlier);
+  } else {
+    execute_here_or_there(op, retvals, num_retvals, is_async ? &late : NULL, status);
+  }
+  if (late) leat_eager_executor_fail(executor, late);
+  TFE_DeleteExecutor(executor);
+}
+
+void TFE_Execute(TFE_Op* op, TFE_TensorHandle** retvals, int* num_retvals, TF_Status* status) {
+  if (LEAT_UNLIKELY(atomic_load_explicit(&op->context->has_async, memory_order_relaxed))) {
+    execute_by_executor(op, retvals, num_retvals, status);
+  } else {
+    execute_here_or_there(op, retvals, num_retvals, NULL, status);
+  }
 }

@@ -1,13 +1,17 @@
 // Executors of eager/c_api_experimental.h. Eager ops run at once, on the thread that executes them,
-// so that an executor has no queue: waiting for it returns at once, and it never has an error. What
-// it keeps is whether its client asked for asynchronous execution, and which threads use it; a
-// thread has an executor for each context, at first the context's own.
+// so that an executor has no queue and waiting for it returns at once. It keeps whether its client
+// asked for asynchronous execution, and which threads use it; a thread has an executor for each
+// context, at first the context's own. A client that asked for asynchronous execution expects to
+// hear of an op's failure later, from the op's handles and from the executor: the executor keeps
+// the first error, and refuses further ops, until TFE_ExecutorClearError.
 #include "capi/eager/eager.h"
 
 // The handles of clients and the threads that use it hold references.
 struct TFE_Executor {
   leat_reference_count_t references;
   bool is_async;
+  leat_spinlock_t lock;
+  leat_status_t error;  // guarded by |lock|
 };
 
 // A thread's executor in a context; in a list of the context.
@@ -29,22 +33,40 @@ static uint64_t number_of_thread(void) {
 TFE_Executor* TFE_NewExecutor(bool is_async, bool enable_streaming_enqueue,
                               int in_flight_nodes_limit) {
   TFE_Executor* executor = leat_capi_allocate(sizeof *executor);
-  if (executor) *executor = (TFE_Executor){1, is_async};
+  if (executor) *executor = (TFE_Executor){.references = 1, .is_async = is_async};
   return executor;
 }
 
 void TFE_DeleteExecutor(TFE_Executor* executor) {
   if (!executor || !leat_reference_count_release(&executor->references)) return;
+  leat_status_free(executor->error);
   leat_allocator_free(leat_allocator_system(), executor);
 }
 
 bool TFE_ExecutorIsAsync(TFE_Executor* executor) { return executor->is_async; }
 
-void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status) {
-  leat_capi_status_set(status, leat_ok_status());
+leat_status_t leat_eager_executor_error(TFE_Executor* executor) {
+  leat_spinlock_lock(&executor->lock);
+  leat_status_t error = leat_status_clone(executor->error);
+  leat_spinlock_unlock(&executor->lock);
+  return error;
 }
 
-void TFE_ExecutorClearError(TFE_Executor* executor) {}
+void leat_eager_executor_fail(TFE_Executor* executor, leat_status_t status) {
+  leat_spinlock_join_status(&executor->lock, &executor->error, status);
+}
+
+void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status) {
+  leat_capi_status_set(status, leat_eager_executor_error(executor));
+}
+
+void TFE_ExecutorClearError(TFE_Executor* executor) {
+  leat_spinlock_lock(&executor->lock);
+  leat_status_t error = executor->error;
+  executor->error = leat_ok_status();
+  leat_spinlock_unlock(&executor->lock);
+  leat_status_free(error);
+}
 
 // ---- Of threads ---------------------------------------------------------------------------------
 
@@ -57,6 +79,7 @@ static struct leat_eager_thread_s* find_thread(const TFE_Context* context) {
 
 // Without memory the thread keeps the executor that it has.
 void TFE_ContextSetExecutorForThread(TFE_Context* ctx, TFE_Executor* executor) {
+  if (executor->is_async) atomic_store(&ctx->has_async, true);
   leat_mutex_lock(&ctx->mutex);
   struct leat_eager_thread_s* entry = find_thread(ctx);
   if (!entry && (entry = leat_capi_allocate(sizeof *entry))) {
@@ -76,13 +99,27 @@ void TFE_ContextSetExecutorForThread(TFE_Context* ctx, TFE_Executor* executor) {
 TFE_Executor* TFE_ContextGetExecutorForThread(TFE_Context* ctx) {
   leat_mutex_lock(&ctx->mutex);
   const struct leat_eager_thread_s* entry = find_thread(ctx);
-  TFE_Executor* executor = entry ? entry->executor : NULL;
+  if (!entry && !ctx->executor) ctx->executor = TFE_NewExecutor(ctx->is_async, true, 0);
+  TFE_Executor* executor = entry ? entry->executor : ctx->executor;
   if (executor) leat_reference_count_retain(&executor->references);
   leat_mutex_unlock(&ctx->mutex);
-  return executor ? executor : TFE_NewExecutor(ctx->is_async, true, 0);
+  return executor;
+}
+
+// The first error of the executors that threads of the context have now.
+void TFE_ContextAsyncWait(TFE_Context* ctx, TF_Status* status) {
+  leat_status_t error = leat_ok_status();
+  leat_mutex_lock(&ctx->mutex);
+  if (ctx->executor) error = leat_eager_executor_error(ctx->executor);
+  for (const struct leat_eager_thread_s* t = ctx->threads; t && !error; t = t->next) {
+    error = leat_eager_executor_error(t->executor);
+  }
+  leat_mutex_unlock(&ctx->mutex);
+  leat_capi_status_set(status, error);
 }
 
 void leat_eager_threads_free(TFE_Context* context) {
+  TFE_DeleteExecutor(context->executor);
   while (context->threads) {
     struct leat_eager_thread_s* entry = context->threads;
     context->threads = entry->next;

@@ -113,10 +113,6 @@ void TFE_ContextOptionsSetTfrt(TFE_ContextOptions* options, bool use_tfrt) {}
 
 uint64_t TFE_GetContextId(TFE_Context* ctx) { return ctx->id; }
 
-void TFE_ContextAsyncWait(TFE_Context* ctx, TF_Status* status) {
-  leat_capi_status_set(status, leat_ok_status());
-}
-
 void TFE_ContextSetSoftDevicePlacement(TFE_Context* ctx, unsigned char enable,
                                        TF_Status* status) {
   leat_capi_status_set(status, leat_ok_status());

@@ -149,6 +149,9 @@ static leat_status_t append_input(TFE_Op* op, TFE_TensorHandle* input) {
       LEAT_GROW(leat_allocator_system(), op->input_count + 1, &op->inputs, &op->input_capacity));
   leat_reference_count_retain(&input->references);
   op->inputs[op->input_count++] = input;
+  if (LEAT_UNLIKELY(input->error)) {
+    leat_capi_description_note(op->description, leat_status_clone(input->error));
+  }
   return leat_ok_status();
 }
 

@@ -30,12 +30,37 @@ void TF_GraphToGraphDef(TF_Graph* graph, TF_Buffer* output_graph_def, TF_Status*
   leat_capi_status_set(status, finish(result, &bytes, output_graph_def));
 }
 
+// Fills |def| with the node of |oper|. An input that TF_UpdateEdge replaced is written with its
+// index even where that is 0. In a GraphDef it is not, in TensorFlow neither.
+static leat_status_t describe_node(const TF_Operation* oper, leat_arena_t* arena,
+                                   leat_pb_node_def_t* def) {
+  const leat_graph_t* g = oper->graph->shared->graph;
+  const leat_node_t* node = leat_graph_node(g, oper->node);
+  LEAT_RETURN_IF_ERROR(leat_node_to_def(g, oper->node, arena, def));
+  for (int i = 0; i < node->input_count; ++i) {
+    uint64_t ignored;
+    if (node->inputs[i].index != 0 ||
+        !leat_word_map_get(&oper->graph->updated_inputs, leat_capi_input_key(oper->node, i),
+                           &ignored)) {
+      continue;
+    }
+    leat_string_view_t* text = &def->input.items[i];
+    LEAT_RETURN_IF_ERROR(leat_arena_print(arena, text, "%.*s:0", LEAT_SV_ARG(*text)));
+  }
+  return leat_ok_status();
+}
+
 void TF_OperationToNodeDef(TF_Operation* oper, TF_Buffer* output_node_def, TF_Status* status) {
   leat_string_builder_t bytes;
+  leat_arena_t arena;
+  leat_pb_node_def_t def;
   leat_string_builder_initialize(leat_allocator_system(), &bytes);
-  leat_graph_t* g = leat_capi_lock(oper->graph);
-  leat_status_t result = leat_node_export(g, oper->node, &bytes);
+  leat_arena_initialize(leat_allocator_system(), 0, &arena);
+  leat_capi_lock(oper->graph);
+  leat_status_t result = describe_node(oper, &arena, &def);
+  if (!result) result = leat_message_encode(&leat_pb_node_def_descriptor, &def, &bytes);
   leat_capi_unlock(oper->graph);
+  leat_arena_deinitialize(&arena);
   leat_capi_status_set(status, finish(result, &bytes, output_node_def));
 }
 

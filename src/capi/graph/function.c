@@ -61,10 +61,38 @@ leat_status_t leat_capi_function_wrap(const leat_pb_function_def_t* def,
 
 // ---- From a graph -------------------------------------------------------------------------------
 
-// Resolves a list of outputs. An index that is too large is OUT_OF_RANGE, as in TensorFlow, and not
-// INVALID_ARGUMENT as elsewhere.
+// Why |output| cannot be one of |graph|, in TensorFlow's words and with its codes: an index that is
+// too large is OUT_OF_RANGE and not INVALID_ARGUMENT as elsewhere.
+static leat_status_t check_output(const TF_Graph* graph, TF_Output output) {
+  if (!output.oper) return leat_make_status(LEAT_INVALID_ARGUMENT, "Node is null");
+  if (output.oper->graph != graph) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Node with id %d is different from the passed in node. Does it belong "
+                            "to a different graph?",
+                            (int)output.oper->node);
+  }
+  const leat_node_t* node = leat_capi_node(output.oper);
+  if (output.index >= 0 && output.index < node->output_count) return leat_ok_status();
+  return leat_make_status(LEAT_OUT_OF_RANGE,
+                          "Node '%.*s' (type: '%.*s', num of outputs: %d) does not have output %d",
+                          LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
+                          node->output_count, output.index);
+}
+
+// |status| with the place of the failure behind its message, which is where TensorFlow writes it.
+static leat_status_t add_place(leat_status_t status, const char* place, int index,
+                               const char* direction, leat_string_view_t function) {
+  if (!status) return status;
+  leat_status_t result = leat_make_status(
+      leat_status_code(status), "%s\n\tEncountered while processing %s %d %s function '%.*s'",
+      leat_status_message(status), place, index, direction, LEAT_SV_ARG(function));
+  leat_status_free(status);
+  return result;
+}
+
+// Resolves the inputs or the outputs of the function.
 static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, int count,
-                             const char* what, leat_arena_t* arena,
+                             bool are_inputs, leat_string_view_t function, leat_arena_t* arena,
                              const leat_output_t** out_outputs) {
   void* memory;
   LEAT_RETURN_IF_ERROR(leat_arena_allocate_array(arena, (size_t)(count > 0 ? count : 0) + 1,
@@ -72,17 +100,10 @@ static leat_status_t resolve(const TF_Graph* graph, const TF_Output* outputs, in
   leat_output_t* resolved = memory;
   *out_outputs = resolved;
   for (int i = 0; i < count; ++i) {
-    TF_Operation* operation = outputs[i].oper;
-    const leat_node_t* node =
-        operation && operation->graph == graph ? leat_capi_node(operation) : NULL;
-    if (node && (outputs[i].index < 0 || outputs[i].index >= node->output_count)) {
-      return leat_make_status(LEAT_OUT_OF_RANGE,
-                              "%s %d failed: Node '%.*s' (type: '%.*s', num of outputs: %d) does "
-                              "not have output %d",
-                              what, i, LEAT_SV_ARG(node->name), LEAT_SV_ARG(node->op->name),
-                              node->output_count, outputs[i].index);
-    }
-    LEAT_RETURN_IF_ERROR(leat_capi_output_resolve(graph, outputs[i], what, &resolved[i]));
+    LEAT_RETURN_IF_ERROR(add_place(check_output(graph, outputs[i]),
+                                   are_inputs ? "input" : "output", i,
+                                   are_inputs ? "into" : "from", function));
+    resolved[i] = (leat_output_t){outputs[i].oper->node, outputs[i].index};
   }
   return leat_ok_status();
 }
@@ -118,9 +139,9 @@ typedef struct request_s {
 // graph's.
 static leat_status_t define(request_t* r, leat_arena_t* arena, TF_Function** out_function) {
   leat_function_spec_t* spec = &r->spec;
-  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, "Processing input", arena,
+  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->inputs, spec->input_count, true, spec->name, arena,
                                &spec->inputs));
-  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->outputs, spec->output_count, "Processing output", arena,
+  LEAT_RETURN_IF_ERROR(resolve(r->graph, r->outputs, spec->output_count, false, spec->name, arena,
                                &spec->outputs));
   LEAT_RETURN_IF_ERROR(list_nodes(r->graph, r->control_outputs, spec->control_output_count, arena,
                                   &spec->control_outputs));

@@ -59,6 +59,15 @@ static bool refuses(const leat_node_t* node) {
   return true;
 }
 
+// TensorFlow's text to the letter: clients compare it, and its own tests do.
+static leat_status_t unknown(leat_string_view_t entry) {
+  return leat_make_status(LEAT_NOT_FOUND,
+                          "No gradient defined for op: %.*s. Please see "
+                          "https://www.tensorflow.org/code/tensorflow/cc/gradients/README.md for "
+                          "instructions on how to add C++ gradients.",
+                          LEAT_SV_ARG(entry));
+}
+
 // ---- Arguments ----------------------------------------------------------------------------------
 
 // Whether |scope| is the name of a node or the first part of one, before a "/".
@@ -343,6 +352,8 @@ static leat_status_t add_gradients(request_t* request, const TF_Output* ys, cons
   options.stop_count = request->options->stop_gradient_count;
   options.colocate = request->options->colocate != 0;
   options.refuses = request->is_strict ? refuses : NULL;
+  options.as_cpp = request->is_strict;
+  options.unknown = request->is_strict ? unknown : NULL;
   leat_gradient_spec_t spec = {.ys = request->ys, .y_count = request->y_count, .xs = request->xs,
                                .x_count = request->x_count, .grad_ys = request->grad_ys,
                                .options = &options, .prefix = request->prefix};

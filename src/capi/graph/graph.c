@@ -26,6 +26,7 @@ TF_Graph* TF_NewGraph(void) {
     leat_allocator_free(leat_allocator_system(), graph);
     return NULL;
   }
+  leat_word_map_initialize(leat_allocator_system(), &graph->updated_inputs);
   graph->references = 1;
   return graph;
 }
@@ -37,6 +38,7 @@ void leat_capi_graph_release(TF_Graph* graph) {
   leat_session_free(graph->evaluator);
   leat_control_flow_free(graph->flow);
   if (graph->readers.begin) leat_readers_deinitialize(&graph->readers);
+  leat_word_map_deinitialize(&graph->updated_inputs);
   for (int i = 0; i < LEAT_CAPI_CHUNKS; ++i) {
     leat_allocator_free(leat_allocator_system(), graph->chunks[i]);
   }

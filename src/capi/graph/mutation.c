@@ -35,7 +35,9 @@ static leat_status_t update_edge(TF_Graph* graph, TF_Output new_src, TF_Input ds
         leat_status_annotate(status, "Cannot update edge, incompatible shapes"));
   }
   ++graph->edits;
-  return leat_graph_set_input(g, dst.oper->node, dst.index, source);
+  LEAT_RETURN_IF_ERROR(leat_graph_set_input(g, dst.oper->node, dst.index, source));
+  return leat_word_map_set(&graph->updated_inputs, leat_capi_input_key(dst.oper->node, dst.index),
+                           1);
 }
 
 void TF_UpdateEdge(TF_Graph* graph, TF_Output new_src, TF_Input dst, TF_Status* status) {

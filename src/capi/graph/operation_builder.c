@@ -242,6 +242,24 @@ static leat_status_t set_type_list(TF_OperationDescription* desc, leat_string_vi
           .kind = LEAT_ATTR_TYPE, .is_list = true, .count = (uint32_t)count, .types = types});
 }
 
+// Where the declaration names the type, the tensors of the argument must have it. The graph checks
+// that as well; the words here are those that clients of TensorFlow's C API know.
+static leat_status_t check_fixed_type(const TF_OperationDescription* desc, const leat_op_t* op,
+                                      const leat_op_argument_t* declared,
+                                      const leat_output_t* inputs, int count) {
+  for (int i = 0; i < count; ++i) {
+    const int dtype = leat_graph_output_type(desc->graph->shared->graph, inputs[i]);
+    if ((int)leat_dtype_base(dtype) == (int)declared->dtype) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Input '%.*s' passed %s expected %s while building NodeDef '%.*s' "
+                            "using %s",
+                            LEAT_SV_ARG(declared->name), leat_dtype_name(dtype),
+                            leat_dtype_name((int)declared->dtype), LEAT_SV_ARG(desc->name),
+                            LEAT_OP_TEXT(op));
+  }
+  return leat_ok_status();
+}
+
 // Compares one given argument with its declaration: it must be a list exactly where one is
 // declared. Sets the attributes that follow from it.
 static leat_status_t match_argument(TF_OperationDescription* desc, const leat_op_t* op, int index,
@@ -257,6 +275,9 @@ static leat_status_t match_argument(TF_OperationDescription* desc, const leat_op
                             wants_list ? "list" : "single tensor");
   }
   const leat_output_t* first = inputs + given->begin;
+  if (declared->source == LEAT_TYPE_FIXED) {
+    LEAT_RETURN_IF_ERROR(check_fixed_type(desc, op, declared, first, (int)given->count));
+  }
   if (declared->number_attr >= 0) {
     LEAT_RETURN_IF_ERROR(leat_capi_description_set(
         desc, op->attrs[declared->number_attr].name,

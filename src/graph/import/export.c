@@ -91,17 +91,6 @@ leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t index, leat_ar
   return leat_attrs_to_def(node->attrs, node->attr_count, arena, &out_def->attr);
 }
 
-leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
-                               leat_string_builder_t* out) {
-  leat_arena_t arena;
-  leat_arena_initialize(graph->allocator, 0, &arena);
-  leat_pb_node_def_t def;
-  leat_status_t status = leat_node_to_def(graph, node, &arena, &def);
-  if (!status) status = leat_message_encode(&leat_pb_node_def_descriptor, &def, out);
-  leat_arena_deinitialize(&arena);
-  return status;
-}
-
 // ---- the graph ----------------------------------------------------------------------------------
 
 leat_status_t leat_functions_to_def(const leat_function_library_t* library, leat_arena_t* arena,

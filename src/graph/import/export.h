@@ -27,10 +27,6 @@ LEAT_MUST_USE leat_status_t leat_node_to_def(const leat_graph_t* graph, int32_t 
 LEAT_MUST_USE leat_status_t leat_attrs_to_def(const leat_attr_t* attrs, int attr_count,
                                               leat_arena_t* arena,
                                               leat_pb_node_def_attr_entry_list_t* out_list);
-// Appends the encoded NodeDef of |node| to |out|. |node| must be in the graph, as for the functions
-// above.
-LEAT_MUST_USE leat_status_t leat_node_export(const leat_graph_t* graph, int32_t node,
-                                             leat_string_builder_t* out);
 // A function library as a message, which borrows from the library. NULL is a library without
 // functions.
 LEAT_MUST_USE leat_status_t leat_functions_to_def(const struct leat_function_library_s* library,

@@ -85,20 +85,23 @@ typedef struct product_s {
 static const product_t kGradientOfA[2][2] = {{{1, 0, 1}, {1, 0, 0}}, {{0, 0, 1}, {0, 1, 1}}};
 static const product_t kGradientOfB[2][2] = {{{0, 1, 0}, {1, 1, 0}}, {{0, 0, 0}, {1, 1, 1}}};
 
-static leat_output_t build_product(leat_builder_t* b, bool is_batch, const product_t* how,
+// The marks say of which operand the product is the gradient; TensorFlow's C++ gradients set none.
+static leat_output_t build_product(leat_gradient_t* g, bool is_batch, const product_t* how,
                                    leat_output_t other, leat_output_t dy, bool is_first) {
+  leat_builder_t* b = &g->builder;
+  const bool of_a = is_first && !g->as_cpp, of_b = !is_first && !g->as_cpp;
   const leat_output_t first = how->gradient_first ? dy : other;
   const leat_output_t second = how->gradient_first ? other : dy;
   if (!is_batch) {
     return leat_build(b, "MatMul", LEAT_INPUTS(first, second),
                       LEAT_ATTRS(LEAT_BOOL("transpose_a", how->turns_first),
                                  LEAT_BOOL("transpose_b", how->turns_second),
-                                 LEAT_BOOL("grad_a", is_first), LEAT_BOOL("grad_b", !is_first)));
+                                 LEAT_BOOL("grad_a", of_a), LEAT_BOOL("grad_b", of_b)));
   }
   return leat_build_named(
       b, "MatMul", "BatchMatMulV2", LEAT_INPUTS(first, second),
       LEAT_ATTRS(LEAT_BOOL("adj_x", how->turns_first), LEAT_BOOL("adj_y", how->turns_second),
-                 LEAT_BOOL("grad_x", is_first), LEAT_BOOL("grad_y", !is_first)));
+                 LEAT_BOOL("grad_x", of_a), LEAT_BOOL("grad_y", of_b)));
 }
 
 static leat_status_t matmul_gradient(leat_gradient_t* g) {
@@ -108,24 +111,23 @@ static leat_status_t matmul_gradient(leat_gradient_t* g) {
   const bool transposed_b = leat_node_attr_bool(node, "transpose_b", false);
   const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
   const leat_output_t dy = leat_gradient_of_output(g, 0);
-  leat_gradient_set_input(g, 0, build_product(b, false, &kGradientOfA[transposed_a][transposed_b],
+  leat_gradient_set_input(g, 0, build_product(g, false, &kGradientOfA[transposed_a][transposed_b],
                                               conjugate(b, y), dy, true));
-  leat_gradient_set_input(g, 1, build_product(b, false, &kGradientOfB[transposed_a][transposed_b],
+  leat_gradient_set_input(g, 1, build_product(g, false, &kGradientOfB[transposed_a][transposed_b],
                                               conjugate(b, x), dy, false));
   return leat_ok_status();
 }
 
 static void set_batch_products(leat_gradient_t* g) {
-  leat_builder_t* b = &g->builder;
   const leat_node_t* node = leat_gradient_node(g);
   const bool transposed_x = leat_node_attr_bool(node, "adj_x", false);
   const bool transposed_y = leat_node_attr_bool(node, "adj_y", false);
   const leat_output_t x = leat_gradient_input(g, 0), y = leat_gradient_input(g, 1);
   const leat_output_t dy = leat_gradient_of_output(g, 0);
   leat_gradient_set_input(
-      g, 0, build_product(b, true, &kGradientOfA[transposed_x][transposed_y], y, dy, true));
+      g, 0, build_product(g, true, &kGradientOfA[transposed_x][transposed_y], y, dy, true));
   leat_gradient_set_input(
-      g, 1, build_product(b, true, &kGradientOfB[transposed_x][transposed_y], x, dy, false));
+      g, 1, build_product(g, true, &kGradientOfB[transposed_x][transposed_y], x, dy, false));
 }
 
 static leat_status_t batch_matmul_gradient(leat_gradient_t* g) {

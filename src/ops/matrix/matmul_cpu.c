@@ -59,7 +59,7 @@ static leat_status_t find_product(const leat_kernel_context_t* c, const leat_mat
   const int transposed_b = matmul->op_b != LEAT_GEMM_PLAIN;
   const int64_t depth = a_dims[!transposed_a];
   if (LEAT_UNLIKELY(depth != b_dims[transposed_b])) {
-    return leat_kernel_invalid(c, "Matrix size-incompatible: In[0] is %s, In[1] is %s, inner sizes "
+    return leat_kernel_invalid(c, "Matrix size-incompatible: In[0]: %s, In[1]: %s, inner sizes "
                                "must be equal", LEAT_SHAPE_TEXT(a), LEAT_SHAPE_TEXT(b));
   }
   *out_shape = (leat_gemm_shape_t){.op_a = matmul->op_a,
