@@ -368,7 +368,8 @@ static const struct {
     {DATASET "; " JOB "; " ITERATION "; " ACQUIRE "; client_heartbeat { iteration_client_id: 3000 "
      "task_accepted: true }", "pending task", LEAT_DATA_LOSS},
     {"garbage_collect_iteration { iteration_id: 0 }", "Iteration id 0 not found", LEAT_DATA_LOSS},
-    {"snapshot { path: '/tmp/s' }", "/tmp/s", LEAT_UNIMPLEMENTED},
+    {"snapshot { path: 'lost' }", "lost", LEAT_NOT_FOUND},
+    {"snapshot { path: 'lost' }*2", "no snapshot has", LEAT_DATA_LOSS},
     {"compression_disabled_at_runtime { dataset_id: 'x' }", "x not found", LEAT_DATA_LOSS},
     // The dataset has two sources, of 4 and 3 splits.
     {DATASET "; " JOB "; create_iteration { iteration_id: 2000 job_id: 5000 num_split_providers: "
