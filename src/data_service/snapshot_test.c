@@ -78,10 +78,10 @@ static leat_status_t resume(leat_file_system_t* fs, const char* path,
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-typedef enum { ADD, SPLIT, DONE, ERROR, LOOK } call_kind_t;
+typedef enum { ADD, SPLIT, DONE, ERROR, LOOK, WANT } call_kind_t;
 
 // What a worker asks, and what it hears: a split and its number in the stream, -1 for the end, or a
-// code. Of LOOK: the stream that the worker should write, or -1.
+// code. Of LOOK: the stream that the worker should write, or -1; of WANT: whether it may get one.
 typedef struct step_s {
   call_kind_t kind;
   const char* worker;
@@ -98,6 +98,8 @@ static const step_t kScene[] = {
     {ADD, A, .stream = 0},
     {LOOK, A, .said = 0},
     {LOOK, B, .said = -1},
+    {WANT, A, .said = 0},
+    {WANT, B, .said = 1},
     {SPLIT, A, 0, 0, 0, .said = 0, .number = 0},
     {SPLIT, A, 0, 1, 0, .said = 0, .number = 0},
     {ADD, B, .stream = 0},
@@ -122,7 +124,9 @@ static const step_t kScene[] = {
     {SPLIT, A, 0, 1, 2, .said = 1, .number = 1},
     // A worker that comes while the snapshot is active gets a stream; one that comes later, none.
     {LOOK, C, .said = -1},
+    {WANT, C, .said = 1},
     {DONE, A, .stream = 0},
+    {WANT, C, .said = 0},
     {LOOK, A, .said = -1},
     {LOOK, B, .said = 1},
     {SPLIT, B, 1, 1, 2, .said = 2, .number = 1},
@@ -154,6 +158,7 @@ static leat_status_t make_call(leat_snapshot_t* snapshot, const step_t* step, in
     case LOOK:
       *out_said = leat_snapshot_find_task(snapshot, worker, &task) ? task.stream_index : -1;
       return leat_ok_status();
+    case WANT: *out_said = leat_snapshot_wants(snapshot, worker); return leat_ok_status();
     case SPLIT: break;
   }
   LEAT_RETURN_IF_ERROR(
@@ -280,6 +285,49 @@ static void whatever_fails_may_be_asked_again(void** state) {
   }
 }
 
+// A file that cannot be looked at is there: a snapshot is read whole, or not at all.
+static void what_cannot_be_read_is_not_overlooked(void** state) {
+  static const step_t kSteps[] = {
+      {ADD, A, .stream = 0},
+      {ADD, B, .stream = 0},
+      {SPLIT, B, .stream = 1, .source = 0},
+      {DONE, A, .stream = 0},
+  };
+  leat_file_system_faulty_t faulty;
+  leat_snapshot_t* snapshot;
+  int64_t said, number;
+  int failures = 0;
+  LEAT_EXPECT_OK(start(NULL, "unreadable", &snapshot));
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSteps); ++i) {
+    write_done("unreadable", &kSteps[i]);
+    LEAT_EXPECT_OK(make_call(snapshot, &kSteps[i], &said, &number));
+  }
+  leat_snapshot_free(snapshot);
+  leat_file_system_faulty_initialize(leat_file_system_posix(), &faulty);
+  for (int n = 1;; ++n) {
+    atomic_store(&faulty.call_count, 0);
+    faulty.failing_call = n;
+    leat_status_t status = resume(&faulty.base, "unreadable", &snapshot);
+    const bool is_read = !status;
+    if (status) LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, status);
+    failures += !is_read;
+    if (!is_read) continue;
+    faulty.failing_call = 0;
+    const step_t steps[] = {{LOOK, A, .stream = 0},
+                            {LOOK, B, .stream = 0},
+                            {WANT, C, .stream = 0},
+                            {SPLIT, B, .stream = 1, .source = 0}};
+    const int64_t expected[] = {-1, 1, 0, 1};
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(steps); ++i) {
+      LEAT_EXPECT_OK(make_call(snapshot, &steps[i], &said, &number));
+      assert_int_equal(said, expected[i]);
+    }
+    leat_snapshot_free(snapshot);
+    break;
+  }
+  assert_true(failures > 15);
+}
+
 // ---- What is refused ----------------------------------------------------------------------------
 
 static void paths_that_are_taken_are_refused(void** state) {
@@ -366,6 +414,7 @@ int main(void) {
       cmocka_unit_test(nobody_notices_that_it_was_read_again),
       cmocka_unit_test(an_error_ends_it),
       cmocka_unit_test(whatever_fails_may_be_asked_again),
+      cmocka_unit_test(what_cannot_be_read_is_not_overlooked),
       cmocka_unit_test(paths_that_are_taken_are_refused),
       cmocka_unit_test(directories_that_make_no_sense_are_refused),
   };

@@ -3,7 +3,8 @@
 // taken as it came. Where it lies behind, the stream was given splits that this source has not seen:
 // to a worker that died, or in an answer that was lost. They lie in files, which are read from
 // then on, and so is the one that has just come, since it has a file as well. Where it lies before,
-// two passes asked at a time, and the other one has had this split already, from its file.
+// two passes asked at a time, and the other one has had this split already, from its file; or
+// it is the end of a pass that is long over.
 //
 // A split belongs to a pass. One of a later pass means that the pass that asks has had all of its
 // own. One of an earlier pass is left out: that pass ended early when the stream was first written,
@@ -162,8 +163,8 @@ static leat_status_t take_dispatchers(leat_stream_splits_t* splits, int64_t pass
     splits->next += !inout_answer->at_end;
     return leat_ok_status();
   }
-  *out_asks_again = count < splits->next;
-  if (*out_asks_again) return leat_ok_status();
+  *out_asks_again = count < splits->next && !inout_answer->at_end;
+  if (count < splits->next) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(list_files(splits));
   const int64_t end = splits->next + (int64_t)splits->file_count;
   if (end < count + !inout_answer->at_end) return bad_file(splits, end);

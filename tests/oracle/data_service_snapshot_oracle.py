@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from cluster import free_ports
+from data_service_client_oracle import in_leat, saved_metadata
 from outcome import report
 
 Dataset = tf.data.Dataset
@@ -154,6 +155,26 @@ def saved(players, make, compression):
   assert want == got, 'want %s, got %s' % (str(want)[:300], str(got)[:300])
 
 
+def by_leat(players):
+  """Leat asks for the snapshot, and reads it: the number and the sum of the elements."""
+  with Service(players) as service:
+    def save():
+      dataset = Dataset.range(100).map(lambda x: x * 3)
+      return tf.raw_ops.DistributedSave(
+          dataset=dataset._variant_tensor, directory=service.path, address=service.address,
+          metadata=saved_metadata(dataset))
+
+    def load():
+      dataset = Dataset.load(service.path, element_spec=tf.TensorSpec([], tf.int64))
+      return dataset.reduce(np.int64(0), lambda sum, x: sum + 1000000 + x)
+
+    assert in_leat(save) is None
+    service.wait()
+    assert in_leat(save) == tf.errors.ALREADY_EXISTS
+    got = in_leat(load)
+    assert got == 100 * 1000000 + 3 * 4950, got
+
+
 def code_of(call):
   try:
     call()
@@ -172,7 +193,10 @@ def refused(players):
     assert code_of(lambda: service.save(dataset)) == 'AlreadyExistsError'
     service.path = os.path.join(service.path, 'new')
     assert code_of(lambda: service.save(dataset.repeat())) == 'InvalidArgumentError'
-    assert code_of(lambda: service.save(tf.data.TextLineDataset('x'))) == 'UnimplementedError'
+    lines = tf.data.experimental.from_variant(
+        tf.raw_ops.TextLineDataset(filenames=['x'], compression_type='', buffer_size=100),
+        tf.TensorSpec([], tf.string))
+    assert code_of(lambda: service.save(lines)) == 'UnimplementedError'
 
 
 def failed(players):
@@ -196,14 +220,13 @@ def failed(players):
 COUNT = 400
 
 
-def slow_numbers():
+def slowed(dataset):
   """An element takes some milliseconds, without Python in the graph."""
-  dataset = Dataset.range(COUNT).map(lambda x: x * 2)
-  spec = dataset.element_spec
+  specs = tf.nest.flatten(dataset.element_spec)
   delayed = tf.raw_ops.SleepDataset(
       input_dataset=dataset._variant_tensor, sleep_microseconds=10000,
-      output_types=[tf.int64], output_shapes=[tf.TensorShape([])])
-  return tf.data.experimental.from_variant(delayed, spec)
+      output_types=[spec.dtype for spec in specs], output_shapes=[spec.shape for spec in specs])
+  return tf.data.experimental.from_variant(delayed, dataset.element_spec)
 
 
 def check_numbers(service):
@@ -225,16 +248,38 @@ def wait_for_splits(service, count):
     time.sleep(.02)
 
 
+def replace(service, index, successors, splits):
+  """Process |index| dies as often as there are successors, when so many splits were given out."""
+  for i, successor in enumerate(successors):
+    wait_for_splits(service, splits * (i + 1))
+    service.kill(index)
+    time.sleep(.3)
+    service.restart(index, successor)
+
+
 def deaths(players, index, successors):
-  """Process |index| dies as often as there are successors."""
   with Service(players) as service:
-    service.save(slow_numbers())
-    for i, successor in enumerate(successors):
-      wait_for_splits(service, 60 * (i + 1))
-      service.kill(index)
-      time.sleep(.3)
-      service.restart(index, successor)
+    service.save(slowed(Dataset.range(COUNT).map(lambda x: x * 2)))
+    replace(service, index, successors, 60)
     check_numbers(service)
+
+
+def deaths_of_passes(players, index, successors, make):
+  """The sources are passed over several times, and not always to their ends, by one worker."""
+  with Service(players) as service:
+    dataset = make()
+    service.save(slowed(dataset))
+    replace(service, index, successors, 60)
+    service.wait()
+    got = sorted(plain(e) for e in service.load())
+    want = sorted(plain(e) for e in dataset)
+    assert got == want, 'want %d, got %d: %s' % (len(want), len(got), str(got)[:200])
+
+
+PASSES = {
+    'repeated beside': lambda: Dataset.zip((Dataset.range(200), Dataset.range(7).repeat())),
+    'ended early': lambda: Dataset.zip((Dataset.range(5), Dataset.range(90))).repeat(40),
+}
 
 
 def together(players):
@@ -276,6 +321,12 @@ if __name__ == '__main__':
   compare_all(sys.argv[1:] or ['TTTT', 'LTTT', 'TLLL', 'LLLL', 'LTL'])
   for players in ('LT', 'LL', 'TL'):
     report('%s: refused' % players, refused, players)
+    report('%s: saved and loaded by Leat' % players, by_leat, players)
   for players, index, successors in DEATHS:
     report('%s: %d dies, then %s' % (players, index, successors), deaths, players, index,
            successors)
+  for players, index, successors in (('LL', 0, 'LT'), ('LL', 1, 'LL'), ('LL', 1, 'TL'),
+                                     ('TL', 1, 'LL')):
+    for name, make in PASSES.items():
+      report('%s, %s: %d dies, then %s' % (name, players, index, successors), deaths_of_passes,
+             players, index, successors, make)
