@@ -221,14 +221,19 @@ static void nobody_notices_that_it_was_read_again(void** state) {
 }
 
 static void an_error_ends_it(void** state) {
+  leat_file_system_faulty_t faulty;
   leat_snapshot_t* snapshot;
   int64_t said, number;
   const step_t add = {ADD, A, .stream = 0};
   const step_t error = {ERROR, A, .stream = 0};
   const step_t look = {LOOK, A, .stream = 0};
-  LEAT_EXPECT_OK(start(NULL, "failed", &snapshot));
+  leat_file_system_faulty_initialize(leat_file_system_posix(), &faulty);
+  LEAT_EXPECT_OK(start(&faulty.base, "failed", &snapshot));
   LEAT_EXPECT_OK(make_call(snapshot, &add, &said, &number));
   assert_int_equal(leat_snapshot_count_open_streams(snapshot), 1);
+  atomic_store(&faulty.call_count, 0);
+  faulty.failing_call = 1;
+  LEAT_EXPECT_CODE(LEAT_UNAVAILABLE, make_call(snapshot, &error, &said, &number));
   LEAT_EXPECT_OK(make_call(snapshot, &error, &said, &number));
   expect_file("failed", "ERROR", "code: ABORTED\nmessage: \"it\\'s \\\"so\\\"\"\n");
   for (int i = 0; i < 2; ++i) {
@@ -281,6 +286,7 @@ static void whatever_fails_may_be_asked_again(void** state) {
       expect_answer(i, &kScene[i], status, said, number);
     }
     leat_snapshot_free(snapshot);
+    expect_file(path, "DONE", "");
     assert_true(failures > 30);
   }
 }
