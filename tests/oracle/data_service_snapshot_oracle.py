@@ -282,6 +282,14 @@ PASSES = {
 }
 
 
+def meanwhile(players):
+  """Who loads the snapshot while it is written waits for its end."""
+  with Service(players) as service:
+    service.save(slowed(Dataset.range(100)))
+    assert sorted(int(e) for e in service.load(wait=True)) == list(range(100))
+    assert os.path.exists(os.path.join(service.path, 'DONE'))
+
+
 def together(players):
   """Several snapshots go on at a time; a worker has at most three."""
   with Service(players) as service:
@@ -308,6 +316,7 @@ def compare_all(kinds):
       report('%s: %s' % (players[:2], name), saved, players[:2], make, 'AUTO')
     report('%s: errors' % players, failed, players)
     report('%s: five at a time' % players, together, players)
+    report('%s: loaded meanwhile' % players, meanwhile, players)
 
 
 DEATHS = (
