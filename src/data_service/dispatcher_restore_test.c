@@ -68,7 +68,7 @@ static void print_graph(int count, char* out_text, size_t size) {
   int end = 0;
   const int numbers[] = {0, 1, 4, count};
   for (int i = 0; i < 4; ++i) {
-    char name[4];
+    char name[16];
     snprintf(name, sizeof name, "n%d", i);
     end += snprintf(text + end, sizeof text - (size_t)end, kNumber, name, numbers[i]);
   }
