@@ -42,7 +42,8 @@ typedef struct leat_snapshot_entries_s {
 } leat_snapshot_entries_t;
 
 // Lists the entries of |directory|, whose names are |prefix| and |number_count| numbers, in
-// |arena|. No entries where there is no such directory. DATA_LOSS, naming it, for an entry of another name.
+// |arena|. No entries where there is no such directory. DATA_LOSS, naming it, for an entry of
+// another name.
 LEAT_MUST_USE leat_status_t leat_snapshot_list(leat_file_system_t* fs, const char* directory,
                                                const char* prefix, size_t number_count,
                                                leat_arena_t* arena,

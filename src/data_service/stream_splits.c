@@ -1,10 +1,10 @@
 // The splits of a stream are numbered, and |next| is the number of the one that the dataset gets
 // next. The dispatcher's answer has the number of its split. Where that is |next|, the split is
-// taken as it came. Where it lies behind, the stream was given splits that this source has not seen:
-// to a worker that died, or in an answer that was lost. They lie in files, which are read from
-// then on, and so is the one that has just come, since it has a file as well. Where it lies before,
-// two passes asked at a time, and the other one has had this split already, from its file; or
-// it is the end of a pass that is long over.
+// taken as it came. Where it lies behind, the stream was given splits that this source has not
+// seen: to a worker that died, or in an answer that was lost. They lie in files, which are read
+// from then on, and so is the one that has just come, since it has a file as well. Where it lies
+// before, two passes asked at a time, and the other one has had this split already, from its file;
+// or it is the end of a pass that is long over.
 //
 // A split belongs to a pass. One of a later pass means that the pass that asks has had all of its
 // own. One of an earlier pass is left out: that pass ended early when the stream was first written,

@@ -334,8 +334,11 @@ if __name__ == '__main__':
   for players, index, successors in DEATHS:
     report('%s: %d dies, then %s' % (players, index, successors), deaths, players, index,
            successors)
-  for players, index, successors in (('LL', 0, 'LT'), ('LL', 1, 'LL'), ('LL', 1, 'TL'),
-                                     ('TL', 1, 'LL')):
+  for players, index, successors in (('LL', 0, 'LL'), ('LL', 0, 'LT'), ('LL', 1, 'LL'),
+                                     ('LL', 1, 'TL'), ('TL', 1, 'LL')):
     for name, make in PASSES.items():
+      # TensorFlow's dispatcher that is started again takes each pass for one that went to its end.
+      if name == 'ended early' and index == 0 and 'T' in successors:
+        continue
       report('%s, %s: %d dies, then %s' % (name, players, index, successors), deaths_of_passes,
              players, index, successors, make)
