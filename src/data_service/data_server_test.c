@@ -415,7 +415,7 @@ static void strangers_are_refused(void** state) {
       {DISPATCHER "GetSplit", "", LEAT_NOT_FOUND, false},
       {DISPATCHER "GetOrRegisterDataset", "\x0a\x01\xff", LEAT_INVALID_ARGUMENT, false},
       {DISPATCHER "GetOrRegisterDataset", "\xff", LEAT_INTERNAL, false},
-      {DISPATCHER "Snapshot", "", LEAT_UNIMPLEMENTED, false},
+      {DISPATCHER "Snapshot", "", LEAT_INVALID_ARGUMENT, false},
       {DISPATCHER "GetElement", "", LEAT_UNIMPLEMENTED, false},
       {WORKER "GetElement", "", LEAT_UNIMPLEMENTED, false},
       {WORKER "GetElement", "", LEAT_UNAVAILABLE, true},

@@ -1,7 +1,8 @@
 // The life of a dispatcher, and what it does by itself: a thread looks from time to time for
 // clients that have fallen silent, which it releases, for iterations that no client reads any
 // more, whose tasks it ends, and for workers that do not report, of which it tells. Methods are in
-// dispatcher_methods.c. One mutex guards all state; nobody calls another process while it is held.
+// dispatcher_methods.c, those of snapshots in dispatcher_snapshots.c. One mutex guards all state;
+// nobody calls another process while it is held.
 //
 // With a work directory datasets lie in files, so that workers can read them there. A dispatcher
 // that is fault-tolerant keeps a journal there as well, and begins with what it says; of any other
@@ -108,6 +109,7 @@ void leat_dispatcher_free(leat_dispatcher_t* dispatcher) {
   for (size_t i = 0; i < iterations->count; ++i) {
     leat_split_providers_free(((leat_data_iteration_t*)iterations->items[i])->providers);
   }
+  leat_dispatcher_free_snapshots(dispatcher);
   leat_journal_close(dispatcher->journal);
   leat_dispatcher_state_deinitialize(&dispatcher->state);
   leat_condition_deinitialize(&dispatcher->changed);

@@ -509,13 +509,6 @@ static leat_status_t serve_remove_task(void* server, leat_data_call_t* call, con
   return status;
 }
 
-static leat_status_t refuse_snapshot(void* server, leat_data_call_t* call, const void* message,
-                                     void* answer) {
-  return leat_make_status(LEAT_UNIMPLEMENTED,
-                          "Snapshots that the workers of a data service write together "
-                          "(DistributedSave) are not there");
-}
-
 const leat_data_method_t leat_dispatcher_methods[] = {
     {"WorkerHeartbeat", &leat_pb_worker_heartbeat_request_descriptor,
      &leat_pb_worker_heartbeat_response_descriptor, leat_dispatcher_serve_worker_heartbeat},
@@ -545,9 +538,10 @@ const leat_data_method_t leat_dispatcher_methods[] = {
     {"GetWorkers", NULL, &leat_pb_get_workers_response_descriptor, serve_get_workers},
     {"DisableCompressionAtRuntime", &leat_pb_disable_compression_at_runtime_request_descriptor,
      &leat_pb_disable_compression_at_runtime_response_descriptor, serve_disable_compression},
-    {"Snapshot", &leat_pb_snapshot_request_descriptor, NULL, refuse_snapshot},
-    {"GetSnapshotSplit", &leat_pb_get_snapshot_split_request_descriptor, NULL, refuse_snapshot},
-    {"GetSnapshotStreams", &leat_pb_get_snapshot_streams_request_descriptor, NULL,
-     refuse_snapshot},
+    {"Snapshot", &leat_pb_snapshot_request_descriptor, NULL, leat_dispatcher_serve_snapshot},
+    {"GetSnapshotSplit", &leat_pb_get_snapshot_split_request_descriptor,
+     &leat_pb_get_snapshot_split_response_descriptor, leat_dispatcher_serve_snapshot_split},
+    {"GetSnapshotStreams", &leat_pb_get_snapshot_streams_request_descriptor,
+     &leat_pb_get_snapshot_streams_response_descriptor, leat_dispatcher_serve_snapshot_streams},
     {0},
 };

@@ -59,6 +59,27 @@ LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_dataset_def(
 LEAT_MUST_USE leat_status_t leat_dispatcher_serve_get_split(
     void* server, leat_data_call_t* call, const void* message, void* out_answer);
 
+// A split as TensorFlow sends it: a scalar of int64, its bytes as tensor_content.
+LEAT_MUST_USE leat_status_t leat_dispatcher_describe_split(int64_t split, leat_arena_t* arena,
+                                                           leat_pb_tensor_proto_t** out_proto);
+
+// Snapshots (dispatcher_snapshots.c). Methods that clients and workers call (leat_data_method_t).
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_snapshot(void* server, leat_data_call_t* call,
+                                                           const void* message, void* answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_snapshot_streams(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+LEAT_MUST_USE leat_status_t leat_dispatcher_serve_snapshot_split(
+    void* server, leat_data_call_t* call, const void* message, void* out_answer);
+// Notes what a worker's heartbeat tells of its streams, and lists in the answer those that it
+// should write, a new one among them where there is one. The mutex is held.
+LEAT_MUST_USE leat_status_t leat_dispatcher_give_streams(
+    leat_dispatcher_t* dispatcher, leat_arena_t* arena,
+    const leat_pb_worker_heartbeat_request_t* request,
+    leat_pb_worker_heartbeat_response_t* answer);
+// Goes on with the snapshots of the journal.
+LEAT_MUST_USE leat_status_t leat_dispatcher_restore_snapshots(leat_dispatcher_t* dispatcher);
+void leat_dispatcher_free_snapshots(leat_dispatcher_t* dispatcher);
+
 // A consumer of a coordinated iteration cannot reach the worker of a task, and asks to go on
 // without it (task_removal.c). Waits until all consumers ask for it in the same round: the task is
 // removed then; or for some seconds. The mutex is held, and let go of meanwhile.

@@ -4,6 +4,7 @@
 //   a dataset's graph            is read from WORK_DIR/datasets/ID
 //   a source's next split        is found by counting: the journal says how many were given out
 //   when somebody was heard of   is now, so that nobody is given up who had no chance to report
+//   snapshots                    are read from their own directories (snapshot.h)
 //   tasks                        of an iteration or a worker whose record is there, but whose tasks
 //                                are not, since the dispatcher died between the two; they are made
 //
@@ -128,6 +129,7 @@ leat_status_t leat_dispatcher_restore(leat_dispatcher_t* dispatcher) {
   leat_status_t status = open_journal(dispatcher, &arena);
   if (!status) status = read_graphs(dispatcher, &arena);
   if (!status) status = restore_iterations(dispatcher, &arena);
+  if (!status) status = leat_dispatcher_restore_snapshots(dispatcher);
   if (!status) hear_of_all(dispatcher);
   leat_arena_deinitialize(&arena);
   return status;

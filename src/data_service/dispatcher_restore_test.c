@@ -68,7 +68,7 @@ static void print_graph(int count, char* out_text, size_t size) {
   int end = 0;
   const int numbers[] = {0, 1, 4, count};
   for (int i = 0; i < 4; ++i) {
-    char name[4];
+    char name[16];
     snprintf(name, sizeof name, "n%d", i);
     end += snprintf(text + end, sizeof text - (size_t)end, kNumber, name, numbers[i]);
   }
@@ -259,6 +259,73 @@ static void nobody_notices_that_it_was_started_again(void** state) {
   leat_dispatcher_free(restless);
 }
 
+// ---- Snapshots ----------------------------------------------------------------------------------
+
+#define SNAPSHOT(path) {"Snapshot", "dataset { graph: \"%s\" } path: '" path "' metadata { }"}
+#define SNAPSHOT_SPLIT(path, worker, source)                                              \
+  {"GetSnapshotSplit", "base_path: '" path "' worker_address: 'localhost:" worker "' "    \
+                       "source_index: " source}
+// A worker has at most three streams, one more with each heartbeat.
+static const step_t kSnapshots[] = {
+    SNAPSHOT("saved/1"),
+    SNAPSHOT("saved/1"),
+    SNAPSHOT(""),
+    {"Snapshot", "path: 'saved/none'"},
+    WORKER("localhost:1", ""),
+    SNAPSHOT_SPLIT("saved/1", "1", "0"),
+    SNAPSHOT_SPLIT("saved/1", "1", "1"),
+    SNAPSHOT_SPLIT("saved/1", "2", "1"),
+    SNAPSHOT_SPLIT("saved/2", "1", "0"),
+    SNAPSHOT("saved/2"),
+    SNAPSHOT("saved/3"),
+    SNAPSHOT("saved/4"),
+    WORKER("localhost:2", ""),
+    WORKER("localhost:1", ""),
+    WORKER("localhost:1", ""),
+    WORKER("localhost:1", ""),
+    {"GetSnapshotStreams", "path: 'saved/1'"},
+    WORKER("localhost:1", "snapshot_task_progress { key: 'saved/3' value { status { code: ABORTED "
+                          "} } } snapshot_task_progress { key: 'none' value { completed: true } }"),
+    WORKER("localhost:1", ""),
+    WORKER("localhost:2", ""),
+};
+
+static size_t count_of(leat_string_view_t text, const char* word) {
+  size_t count = 0;
+  for (; text.size; text = leat_string_view_from_index(text, 1)) {
+    count += leat_string_view_starts_with(text, leat_string_view_from(word));
+  }
+  return count;
+}
+
+static void snapshots_go_on(void** state) {
+  static char graph[16000];
+  leat_string_builder_t answers[2];
+  print_graph(3, graph, sizeof graph);
+  for (int is_restless = 0; is_restless < 2; ++is_restless) {
+    empty_directory();
+    leat_dispatcher_t* dispatcher = start_in("work", true, NULL);
+    leat_string_builder_initialize(leat_allocator_system(), &answers[is_restless]);
+    for (size_t i = 0; i < LEAT_ARRAY_SIZE(kSnapshots); ++i) {
+      call(dispatcher, &kSnapshots[i], graph, &answers[is_restless]);
+      if (!is_restless) continue;
+      leat_dispatcher_free(dispatcher);
+      dispatcher = start_in("work", true, NULL);
+    }
+    leat_dispatcher_free(dispatcher);
+    assert_int_equal(rename("saved", is_restless ? "saved_restless" : "saved_steady"), 0);
+  }
+  const leat_string_view_t said = leat_string_builder_view(&answers[0]);
+  assert_true(leat_string_view_equal(said, leat_string_builder_view(&answers[1])));
+  assert_int_equal(count_of(said, "ALREADY_EXISTS"), 1);
+  assert_int_equal(count_of(said, "INVALID_ARGUMENT"), 3);
+  assert_int_equal(count_of(said, "INTERNAL"), 1);
+  // The streams in the answers to worker 1, who gets one for that which failed, and to worker 2.
+  assert_int_equal(count_of(said, "saved/"), 1 + 1 + 2 + 3 + 3 + 3 + 3 + 2);
+  assert_int_equal(count_of(said, "saved/3"), 3);
+  for (int i = 0; i < 2; ++i) leat_string_builder_deinitialize(&answers[i]);
+}
+
 // ---- Cut journals -------------------------------------------------------------------------------
 
 // Each iteration that goes on has exactly one task for each worker, unless consumers must agree.
@@ -368,7 +435,8 @@ static const struct {
     {DATASET "; " JOB "; " ITERATION "; " ACQUIRE "; client_heartbeat { iteration_client_id: 3000 "
      "task_accepted: true }", "pending task", LEAT_DATA_LOSS},
     {"garbage_collect_iteration { iteration_id: 0 }", "Iteration id 0 not found", LEAT_DATA_LOSS},
-    {"snapshot { path: '/tmp/s' }", "/tmp/s", LEAT_UNIMPLEMENTED},
+    {"snapshot { path: 'lost' }", "lost", LEAT_NOT_FOUND},
+    {"snapshot { path: 'lost' }*2", "no snapshot has", LEAT_DATA_LOSS},
     {"compression_disabled_at_runtime { dataset_id: 'x' }", "x not found", LEAT_DATA_LOSS},
     // The dataset has two sources, of 4 and 3 splits.
     {DATASET "; " JOB "; create_iteration { iteration_id: 2000 job_id: 5000 num_split_providers: "
@@ -522,6 +590,7 @@ static void time_goes_on(void** state) {
 int main(void) {
   const struct CMUnitTest cases[] = {
       cmocka_unit_test(nobody_notices_that_it_was_started_again),
+      cmocka_unit_test(snapshots_go_on),
       cmocka_unit_test(it_starts_wherever_the_journal_ends),
       cmocka_unit_test(journals_that_make_no_sense_are_refused),
       cmocka_unit_test(a_full_disk_changes_nothing),

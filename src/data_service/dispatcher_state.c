@@ -89,6 +89,7 @@ leat_status_t leat_dispatcher_state_initialize(leat_allocator_t* allocator,
   leat_string_map_initialize(allocator, &out_state->datasets);
   leat_string_map_initialize(allocator, &out_state->jobs_by_name);
   leat_string_map_initialize(allocator, &out_state->workers_by_address);
+  leat_string_map_initialize(allocator, &out_state->snapshots);
   leat_pb_string_list_t* addresses = &out_state->worker_addresses;
   leat_status_t status = LEAT_NEW(&out_state->arena, worker_addresses->count, &addresses->items);
   for (size_t i = 0; i < worker_addresses->count && !status; ++i) {
@@ -110,6 +111,7 @@ void leat_dispatcher_state_deinitialize(leat_dispatcher_state_t* state) {
   leat_string_map_deinitialize(&state->datasets);
   leat_string_map_deinitialize(&state->jobs_by_name);
   leat_string_map_deinitialize(&state->workers_by_address);
+  leat_string_map_deinitialize(&state->snapshots);
   leat_arena_deinitialize(&state->arena);
 }
 

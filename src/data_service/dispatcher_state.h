@@ -100,6 +100,12 @@ typedef struct leat_data_task_s {
   struct leat_task_removal_s* removal;  // of the dispatcher; NULL: no consumer asks for it
 } leat_data_task_t;
 
+// A snapshot that workers write together.
+typedef struct leat_data_snapshot_s {
+  leat_string_view_t path;
+  struct leat_snapshot_s* snapshot;  // of the dispatcher
+} leat_data_snapshot_t;
+
 typedef struct leat_data_client_s {
   int64_t id;
   leat_data_iteration_t* iteration;  // NULL: it was released
@@ -119,7 +125,7 @@ typedef struct leat_data_table_s {
 typedef struct leat_dispatcher_state_s {
   leat_allocator_t* allocator;
   leat_arena_t arena;  // all records and their texts
-  leat_string_map_t datasets, jobs_by_name, workers_by_address;
+  leat_string_map_t datasets, jobs_by_name, workers_by_address, snapshots;
   leat_data_table_t jobs, iterations, clients, tasks;
   int64_t next_dataset_id;
   leat_data_worker_record_t *workers, **last_worker;  // in the order in which they came

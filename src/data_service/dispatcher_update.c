@@ -310,6 +310,22 @@ static leat_status_t tell_rounds(leat_dispatcher_state_t* state,
   return leat_ok_status();
 }
 
+// ---- Snapshots ----------------------------------------------------------------------------------
+
+static leat_status_t add_snapshot(leat_dispatcher_state_t* state,
+                                  const leat_pb_snapshot_update_t* update) {
+  leat_data_snapshot_t* snapshot;
+  if (!update->path.size || leat_string_map_get(&state->snapshots, update->path, NULL)) {
+    return leat_make_status(LEAT_DATA_LOSS,
+                            "Adding a snapshot failed: path is '%.*s', must be one that no "
+                            "snapshot has",
+                            LEAT_SV_ARG(update->path));
+  }
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(&state->arena, 1, &snapshot));
+  LEAT_RETURN_IF_ERROR(leat_arena_copy_string(&state->arena, update->path, &snapshot->path));
+  return leat_string_map_set(&state->snapshots, snapshot->path, (uintptr_t)snapshot);
+}
+
 // ---- All changes --------------------------------------------------------------------------------
 
 leat_status_t leat_dispatcher_apply(leat_dispatcher_state_t* state,
@@ -332,15 +348,9 @@ leat_status_t leat_dispatcher_apply(leat_dispatcher_state_t* state,
     case LEAT_CHANGE_COLLECT_ITERATION:
       return collect_iteration(state, update->garbage_collect_iteration);
     case LEAT_CHANGE_CREATE_JOB: return create_job(state, update->create_job);
-    case LEAT_CHANGE_SNAPSHOT: break;
+    case LEAT_CHANGE_SNAPSHOT: return add_snapshot(state, update->snapshot);
     case LEAT_CHANGE_DISABLE_COMPRESSION:
       return disable_compression(state, update->compression_disabled_at_runtime);
-  }
-  if (update->update_type_case == LEAT_CHANGE_SNAPSHOT) {
-    return leat_make_status(LEAT_UNIMPLEMENTED,
-                            "Going on with the snapshot '%.*s' failed: snapshots that the workers "
-                            "of a data service write together (DistributedSave) are not there",
-                            LEAT_SV_ARG(update->snapshot->path));
   }
   return leat_make_status(LEAT_DATA_LOSS, "it is no change that there is");
 }

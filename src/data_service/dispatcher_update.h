@@ -26,9 +26,9 @@ typedef enum leat_dispatcher_change_e {
 
 // Makes the change, or none of it: the first time, or again from a journal, whose every field may
 // be wrong. Texts are copied. A new record has the next id of its kind; a dataset has no graph yet,
-// an iteration no split providers, and clients and workers were not heard of. DATA_LOSS for a
-// change that does not fit the state, UNIMPLEMENTED for a snapshot, and what the checks of
-// dispatcher_state.h say of a job or a worker.
+// an iteration no split providers, a snapshot only its path, and clients and workers were not heard
+// of. DATA_LOSS for a change that does not fit the state, and what the checks of dispatcher_state.h
+// say of a job or a worker.
 LEAT_MUST_USE leat_status_t leat_dispatcher_apply(leat_dispatcher_state_t* state,
                                                   const leat_pb_dispatcher_update_t* update);
 

@@ -178,7 +178,9 @@ static leat_status_t take_heartbeat(leat_dispatcher_t* dispatcher, leat_arena_t*
   worker->heard_of_ns = leat_clock_now_ns();
   worker->is_lost = false;
   LEAT_RETURN_IF_ERROR(rejoin_rounds(dispatcher, worker));
-  return compare_tasks(dispatcher, worker, &request->current_tasks, arena, answer);
+  LEAT_RETURN_IF_ERROR(
+      compare_tasks(dispatcher, worker, &request->current_tasks, arena, answer));
+  return leat_dispatcher_give_streams(dispatcher, arena, request, answer);
 }
 
 leat_status_t leat_dispatcher_serve_worker_heartbeat(void* server, leat_data_call_t* call,
@@ -274,9 +276,8 @@ static leat_status_t take_split(leat_dispatcher_t* dispatcher,
   return give_split(dispatcher, iteration, request, out_split, out_at_end);
 }
 
-// As TensorFlow sends it: a scalar of int64, its bytes as tensor_content.
-static leat_status_t describe_split(int64_t split, leat_arena_t* arena,
-                                    leat_pb_tensor_proto_t** out_proto) {
+leat_status_t leat_dispatcher_describe_split(int64_t split, leat_arena_t* arena,
+                                             leat_pb_tensor_proto_t** out_proto) {
   int64_t* number;
   leat_pb_tensor_proto_t* proto;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &number));
@@ -298,5 +299,5 @@ leat_status_t leat_dispatcher_serve_get_split(void* server, leat_data_call_t* ca
   leat_status_t status = take_split(dispatcher, message, &split, &answer->end_of_splits);
   leat_mutex_unlock(&dispatcher->mutex);
   if (status || answer->end_of_splits) return status;
-  return describe_split(split, &call->arena, &answer->split);
+  return leat_dispatcher_describe_split(split, &call->arena, &answer->split);
 }

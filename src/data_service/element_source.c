@@ -201,7 +201,8 @@ static leat_status_t append_uncompressed(const leat_element_source_t* source,
   return status;
 }
 
-leat_status_t leat_element_source_next(leat_element_source_t* source, leat_string_builder_t* out,
+leat_status_t leat_element_source_step(leat_element_source_t* source,
+                                       const leat_tensor_t** out_components, int* out_count,
                                        bool* out_at_end) {
   const leat_run_t run = {.fetches = source->fetches,
                           .fetch_values = source->elements,
@@ -213,11 +214,26 @@ leat_status_t leat_element_source_next(leat_element_source_t* source, leat_strin
     return leat_ok_status();
   }
   LEAT_RETURN_IF_ERROR(status);
-  const leat_tensor_t* first = source->elements;
+  *out_components = source->elements;
+  *out_count = source->component_count;
+  return leat_ok_status();
+}
+
+void leat_element_source_release(leat_element_source_t* source) {
+  for (int i = 0; i < source->component_count; ++i) leat_tensor_release(&source->elements[i]);
+}
+
+leat_status_t leat_element_source_next(leat_element_source_t* source, leat_string_builder_t* out,
+                                       bool* out_at_end) {
+  const leat_tensor_t* first;
+  int count;
+  LEAT_RETURN_IF_ERROR(leat_element_source_step(source, &first, &count, out_at_end));
+  if (*out_at_end) return leat_ok_status();
   const bool is_variant = source->component_count == 1 && first->dtype == LEAT_DTYPE_VARIANT &&
                           first->shape.rank == 0;
-  status = is_variant ? append_compressed(first, out) : append_uncompressed(source, out);
-  for (int i = 0; i < source->component_count; ++i) leat_tensor_release(&source->elements[i]);
+  leat_status_t status =
+      is_variant ? append_compressed(first, out) : append_uncompressed(source, out);
+  leat_element_source_release(source);
   return status;
 }
 

@@ -22,6 +22,13 @@ void leat_element_source_free(leat_element_source_t* source);  // NULL is allowe
 // time.
 LEAT_MUST_USE leat_status_t leat_element_source_next(leat_element_source_t* source,
                                                      leat_string_builder_t* out, bool* out_at_end);
+// Gives the components of the next element, which the source keeps until they are released;
+// |*out_at_end|: there is none. Blocks. One thread at a time.
+LEAT_MUST_USE leat_status_t leat_element_source_step(leat_element_source_t* source,
+                                                     const leat_tensor_t** out_components,
+                                                     int* out_count, bool* out_at_end);
+// Releases the components that the last step gave.
+void leat_element_source_release(leat_element_source_t* source);
 // The number of elements: -1 where there is no end, -2 where nobody knows.
 LEAT_MUST_USE leat_status_t leat_element_source_cardinality(leat_element_source_t* source,
                                                             int64_t* out_cardinality);

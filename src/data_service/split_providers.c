@@ -108,7 +108,8 @@ leat_status_t leat_split_providers_create(const leat_runtime_t* runtime, leat_st
   LEAT_RETURN_IF_ERROR(LEAT_ALLOCATE(leat_allocator_system(), 1, &sources));
   leat_status_t status = leat_dataset_graph_initialize(bytes, &graph);
   if (!status) {
-    status = leat_dataset_graph_find_sources(&graph, runtime->ops, false, sources);
+    status = leat_dataset_graph_prepare(&graph);
+    if (!status) status = leat_dataset_graph_find_sources(&graph, runtime->ops, false, sources);
     if (!status) status = evaluate(runtime, &graph, sources, out_providers);
     leat_dataset_graph_deinitialize(&graph);
   }

@@ -8,9 +8,9 @@
 // One for each source of the dataset. Not thread-safe.
 typedef struct leat_split_providers_s leat_split_providers_t;
 
-// Finds the sources of the dataset whose GraphDef is |graph|, and computes how many splits each
-// has, in a session of its own; it may block for a minute. UNIMPLEMENTED for a dataset that cannot
-// be divided.
+// Finds the sources of the dataset whose GraphDef is |graph|, which a client sent or which was
+// prepared, and computes how many splits each has, in a session of its own; it may block for a
+// minute. UNIMPLEMENTED for a dataset that cannot be divided.
 LEAT_MUST_USE leat_status_t leat_split_providers_create(const leat_runtime_t* runtime,
                                                         leat_string_view_t graph,
                                                         leat_split_providers_t** out_providers);

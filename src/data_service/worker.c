@@ -18,12 +18,14 @@
 #include "base/thread.h"
 #include "cluster/security.h"
 #include "data_service/call.h"
+#include "data_service/worker_streams.h"
 #include "data_service/worker_task.h"
 #include "formats/wire/encode.h"
 
 #define DEFAULT_HEARTBEAT_MS 30000
 #define DEFAULT_DISPATCHER_TIMEOUT_MS (60 * 60 * 1000)
 #define DEFAULT_WINDOW_BYTES (INT64_C(10) << 30)
+#define CHUNK_BYTES (INT64_C(1) << 30)  // of a file of a snapshot
 // To answer a call of the worker's thread; and between tries.
 #define ANSWER_MS 30000
 #define FIRST_RETRY_MS 100
@@ -43,6 +45,7 @@ struct leat_data_worker_s {
   leat_worker_task_t* tasks;
   leat_word_map_t ended;  // ids of tasks; the value says whether the dispatcher is yet to be told
   size_t untold_count;
+  leat_worker_streams_t streams;  // has a mutex of its own
 };
 
 // ---- Life ---------------------------------------------------------------------------------------
@@ -78,6 +81,7 @@ leat_status_t leat_data_worker_create(const leat_data_worker_options_t* options,
   leat_mutex_initialize(&worker->mutex);
   leat_condition_initialize(&worker->changed);
   leat_word_map_initialize(leat_allocator_system(), &worker->ended);
+  leat_worker_streams_initialize(&worker->streams);
   worker->uid = (int64_t)(leat_random_seed() >> 1);
   leat_status_t status = copy_options(worker, options);
   if (!status) {
@@ -105,13 +109,15 @@ void leat_data_worker_stop(leat_data_worker_t* worker) {
   worker->tasks = NULL;
   leat_condition_notify_all(&worker->changed);
   leat_mutex_unlock(&worker->mutex);
-  fail_calls(worker);  // which a task that is just being opened waits for
+  leat_worker_streams_cancel(&worker->streams);
+  fail_calls(worker);  // which a task that is just being opened waits for, and a stream's splits
   for (leat_worker_task_t* task; (task = tasks);) {
     tasks = task->next;
     leat_worker_task_stop(task);
     fail_calls(worker);  // and those that it has made since
     leat_worker_task_release(task);
   }
+  leat_worker_streams_stop(&worker->streams);
 }
 
 void leat_data_worker_free(leat_data_worker_t* worker) {
@@ -119,6 +125,8 @@ void leat_data_worker_free(leat_data_worker_t* worker) {
   leat_data_worker_stop(worker);
   if (worker->has_thread) leat_thread_join(worker->thread);
   leat_rpc_channel_free(worker->dispatcher);
+  leat_worker_streams_stop(&worker->streams);  // which the thread may have begun meanwhile
+  leat_worker_streams_deinitialize(&worker->streams);
   leat_word_map_deinitialize(&worker->ended);
   leat_condition_deinitialize(&worker->changed);
   leat_mutex_deinitialize(&worker->mutex);
@@ -215,6 +223,33 @@ static leat_status_t list_tasks(leat_data_worker_t* worker, leat_arena_t* arena,
   return status;
 }
 
+// Lists how far the streams of snapshots are.
+static leat_status_t list_streams(leat_data_worker_t* worker, leat_arena_t* arena,
+                                  leat_pb_worker_heartbeat_request_t* message) {
+  leat_pb_snapshot_task_progress_list_t streams;
+  LEAT_RETURN_IF_ERROR(leat_worker_streams_list(&worker->streams, arena, &streams));
+  LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, streams.count, &message->snapshot_task_progress.items));
+  message->snapshot_task_progress.count = streams.count;
+  for (size_t i = 0; i < streams.count; ++i) {
+    message->snapshot_task_progress.items[i] =
+        (leat_pb_worker_heartbeat_request_snapshot_task_progress_entry_t){
+            .key = streams.items[i].snapshot_task->base_path, .value = &streams.items[i]};
+  }
+  return leat_ok_status();
+}
+
+// Begins and ends streams as the dispatcher says.
+static leat_status_t take_streams(leat_data_worker_t* worker,
+                                  const leat_pb_snapshot_task_def_list_t* defs) {
+  const leat_stream_writer_context_t context = {
+      .runtime = worker->options.runtime,
+      .address = worker->address,
+      .dispatcher = worker->dispatcher,
+      .dispatcher_timeout_ms = worker->options.dispatcher_timeout_ms,
+      .chunk_bytes = CHUNK_BYTES};
+  return leat_worker_streams_take(&worker->streams, &context, defs);
+}
+
 static leat_status_t do_heartbeat(leat_data_worker_t* worker, leat_arena_t* arena) {
   // Who reads elements by gRPC finds the worker's address here too.
   leat_pb_data_transfer_server_info_t server = {.protocol = LEAT_SV("grpc"),
@@ -230,6 +265,7 @@ static leat_status_t do_heartbeat(leat_data_worker_t* worker, leat_arena_t* aren
       .answer = &leat_pb_worker_heartbeat_response_descriptor};
   leat_pb_worker_heartbeat_response_t answer;
   LEAT_RETURN_IF_ERROR(list_tasks(worker, arena, &message));
+  LEAT_RETURN_IF_ERROR(list_streams(worker, arena, &message));
   LEAT_RETURN_IF_ERROR(ask_dispatcher(worker, request, arena, &answer));
   for (size_t i = 0; i < answer.new_tasks.count; ++i) {
     LEAT_RETURN_IF_ERROR(add_task(worker, &answer.new_tasks.items[i]));
@@ -237,7 +273,7 @@ static leat_status_t do_heartbeat(leat_data_worker_t* worker, leat_arena_t* aren
   for (size_t i = 0; i < answer.tasks_to_delete.count; ++i) {
     delete_task(worker, answer.tasks_to_delete.items[i]);
   }
-  return leat_ok_status();
+  return take_streams(worker, &answer.snapshot_tasks);
 }
 
 // Lists the tasks whose end the dispatcher is to be told.
@@ -462,10 +498,12 @@ static leat_status_t serve_get_worker_tasks(void* server, leat_data_call_t* call
   return status;
 }
 
-// There are none: such snapshots are not written here.
 static leat_status_t serve_get_snapshot_progresses(void* server, leat_data_call_t* call,
-                                                   const void* message, void* answer) {
-  return leat_ok_status();
+                                                   const void* message, void* out_answer) {
+  leat_data_worker_t* worker = server;
+  leat_pb_get_snapshot_task_progresses_response_t* answer = out_answer;
+  return leat_worker_streams_list(&worker->streams, &call->arena,
+                                  &answer->snapshot_task_progresses);
 }
 
 const leat_data_method_t leat_data_worker_methods[] = {
