@@ -71,6 +71,7 @@ static void print_op(const json_t* op) {
   print_arguments(op, "inputs", "inputs");
   print_arguments(op, "outputs", "outputs");
   print_arguments(op, "attributes", "attributes");
+  if (json_member(op, "shapes")) printf("  %-10s %s\n", "shapes", json_text(op, "shapes"));
   print_kernels(op);
   print_fused_forms(op);
   const op_cases_t cases = find_cases(json_text(op, "name"));

@@ -20,7 +20,8 @@ TF_CAPI_EXPORT extern const char* leat_version(void);
 
 /* Every op registered, by name: JSON, an array of {"name", "doc", "inputs", "outputs",
  * "attributes", "stateful", "gradient", "kernels": [{"device", "types"}], "fused": [{"by",
- * "doc"}]}, with "family" for ops of the library's own. Arguments are {"name", "type"}, an
+ * "doc"}]}, with "family" for ops of the library's own, and "shapes" where the op has a text that
+ * says which shapes it takes and gives (docs/adding-an-op.md). Arguments are {"name", "type"}, an
  * attribute has a "default" where it need not be given; "gradient" says whether TF_AddGradients
  * goes through; "by" names a pass or rewrite rule of the optimizer that can make one node of the op
  * and its neighbours. The caller deletes the buffer; NULL on error. */

@@ -122,6 +122,8 @@ static void test_ops(void** state) {
               "{\"name\": \"Neg\", \"doc\": \"-x.\", \"family\": \"math\", \"inputs\": "
               "[{\"name\": \"x\", \"type\": \"T\"}], \"outputs\": "
               "[{\"name\": \"y\", \"type\": \"T\"}]");
+  expect_part(leat_ops_json(status),
+              "\"shapes\": \"matrix[..., n, n] rhs[..., n, k] -> output[..., n, k]\", \"stateful\"");
   expect_part(leat_ops_json(status), "\"fused\": [{\"by\": \"fusion\", \"doc\": \"one loop");
   expect_part(leat_ops_json(status), ", {\"by\": \"product_bias\", \"doc\": \"a product and");
   expect_part(leat_ops_json(status), "{\"name\": \"transpose_a\", \"type\": \"bool\", "

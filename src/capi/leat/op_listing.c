@@ -151,6 +151,10 @@ static leat_status_t append_op(leat_string_builder_t* out, const leat_runtime_t*
   append_arguments(out, "inputs", row->inputs);
   append_arguments(out, "outputs", row->outputs);
   append_arguments(out, "attributes", row->attrs);
+  if (row->shapes) {
+    leat_string_builder_append(out, LEAT_SV(", \"shapes\": "));
+    leat_json_append_string(out, leat_string_view_from(row->shapes));
+  }
   bool differentiable = row->gradient && row->gradient != leat_gradient_none;
   leat_string_builder_print(out, ", \"stateful\": %s, \"gradient\": %s, \"kernels\": [",
                             row->flags & LEAT_OP_STATEFUL ? "true" : "false",
