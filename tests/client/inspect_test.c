@@ -123,7 +123,7 @@ static void test_ops(void** state) {
               "[{\"name\": \"x\", \"type\": \"T\"}], \"outputs\": "
               "[{\"name\": \"y\", \"type\": \"T\"}]");
   expect_part(leat_ops_json(status),
-              "\"shapes\": \"matrix[..., n, n] rhs[..., n, k] -> output[..., n, k]\", \"stateful\"");
+              "\"shapes\": \"matrix[..., n, n] rhs[..., n, k] -> output[..., n, k]\", ");
   expect_part(leat_ops_json(status), "\"fused\": [{\"by\": \"fusion\", \"doc\": \"one loop");
   expect_part(leat_ops_json(status), ", {\"by\": \"product_bias\", \"doc\": \"a product and");
   expect_part(leat_ops_json(status), "{\"name\": \"transpose_a\", \"type\": \"bool\", "
