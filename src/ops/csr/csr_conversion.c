@@ -24,11 +24,8 @@
 // ---- Shapes -------------------------------------------------------------------------------------
 
 static leat_status_t dense_to_csr_shape(leat_inference_t* c) {
-  leat_partial_shape_t dense = leat_inference_input(c, 0), indices;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, dense, 2));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, dense, 3));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 2, &indices));
-  return leat_shape_scalar_output(c);
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  return leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 3);
 }
 
 static leat_status_t sparse_to_csr_shape(leat_inference_t* c) {
@@ -79,13 +76,11 @@ static leat_status_t components_shape(leat_inference_t* c) {
   leat_partial_shape_t matrix;
   int64_t pointers = LEAT_DIM_UNKNOWN;
   LEAT_RETURN_IF_ERROR(leat_csr_shape_of_input(c, 0, &matrix));
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
   if (matrix.rank > 0) {
     LEAT_RETURN_IF_ERROR(leat_inference_add(matrix.dims[matrix.rank - 2], 1, &pointers));
   }
-  LEAT_RETURN_IF_ERROR(set_size(c, 0, false, pointers));
-  LEAT_RETURN_IF_ERROR(set_size(c, 1, false, LEAT_DIM_UNKNOWN));
-  return set_size(c, 2, false, LEAT_DIM_UNKNOWN);
+  return set_size(c, 0, false, pointers);
 }
 
 static leat_status_t count_shape(leat_inference_t* c) {
@@ -151,6 +146,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .inputs = "indices: int64; values: T; dense_shape: int64",
      .outputs = "sparse_matrix: variant",
      .attrs = "T: " NUMBERS,
+     .shapes = "indices[n, r] values[n] dense_shape[r]",
      .shape = sparse_to_csr_shape,
      .value = sparse_to_csr_value,
      .gradient = sparse_to_csr_gradient,
@@ -159,6 +155,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .inputs = "dense_input: T; indices: int64",
      .outputs = "sparse_output: variant",
      .attrs = "T: " NUMBERS,
+     .shapes = "dense_input[..., _, _] indices[_, _] -> sparse_output[]",
      .shape = dense_to_csr_shape,
      .value = dense_to_csr_value,
      .gradient = dense_to_csr_gradient,
@@ -181,6 +178,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .inputs = "csr_sparse_matrix: variant; index: int32",
      .outputs = "row_ptrs: int32; col_inds: int32; values: type",
      .attrs = "type: " NUMBERS,
+     .shapes = "index[] -> col_inds[_] values[_]",
      .shape = components_shape,
      .doc = "Row pointers, columns and values of one matrix."},
     {.name = "SparseMatrixNNZ",

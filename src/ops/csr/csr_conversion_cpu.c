@@ -35,9 +35,8 @@ static leat_status_t make_matrix(leat_kernel_context_t* c, const leat_tensor_t* 
 }
 
 static leat_status_t sparse_to_csr__cpu(leat_kernel_context_t* c) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_csr_matrix_t matrix;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t rank = entries.shape.shape.element_count;
   const int64_t* dims = entries.shape.data;
   LEAT_RETURN_IF_ERROR(leat_csr_check_dims(c, rank, dims));
@@ -53,9 +52,9 @@ static leat_status_t dense_to_csr__cpu(leat_kernel_context_t* c) {
   int rank = dense->shape.rank;
   leat_csr_matrix_t matrix;
   LEAT_RETURN_IF_ERROR(leat_csr_check_dims(c, rank, dims));
-  if (indices->shape.rank != 2 || leat_shape_dim(&indices->shape, 1) != rank) {
-    return leat_kernel_invalid(c, "indices have shape %s, must be a matrix of as many columns as "
-                               "the dense input has dimensions, %d",
+  if (leat_shape_dim(&indices->shape, 1) != rank) {
+    return leat_kernel_invalid(c, "indices have shape %s, must have as many columns as the dense "
+                               "input has dimensions, %d",
                                LEAT_SHAPE_TEXT(&indices->shape), rank);
   }
   LEAT_RETURN_IF_ERROR(make_matrix(c, indices, rank, dims, dense->dtype, &matrix));
@@ -123,10 +122,6 @@ static leat_status_t components__cpu(leat_kernel_context_t* c) {
   leat_csr_matrix_t m;
   leat_tensor_t *pointers, *indices, *values;
   LEAT_RETURN_IF_ERROR(leat_csr_matrix_of_input(c, 0, c->kernel->output_types[2], &m));
-  if (index->shape.rank != 0) {
-    return leat_kernel_invalid(c, "index should be a scalar, but has shape %s",
-                               LEAT_SHAPE_TEXT(&index->shape));
-  }
   int64_t batch = *leat_tensor_data(index, const int32_t);
   if (batch < 0 || batch >= m.batches) {
     return leat_kernel_invalid(c, "index (%lld) not in [0, %lld)", (long long)batch,

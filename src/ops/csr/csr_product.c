@@ -223,11 +223,6 @@ static leat_status_t sparse_product_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
-static leat_status_t transpose_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 0));
-  return leat_shape_scalar_output(c);
-}
-
 static leat_status_t transpose_value(leat_inference_t* c) {
   leat_partial_shape_t shape;
   LEAT_RETURN_IF_ERROR(leat_csr_shape_of_operand(c, 0, true, &shape));
@@ -271,7 +266,7 @@ const leat_op_row_t leat_csr_product_ops[] = {
      .inputs = "input: variant",
      .outputs = "output: variant",
      .attrs = "conjugate: bool = false; type: " NUMBERS,
-     .shape = transpose_shape,
+     .shapes = "input[] -> output[]",
      .value = transpose_value,
      .gradient = transpose_gradient,
      .doc = "A CSR sparse matrix transposed."},

@@ -37,6 +37,8 @@ const leat_op_row_t leat_edit_distance_ops[] = {
                "truth_indices: int64; truth_values: T; truth_shape: int64",
      .outputs = "output: float",
      .attrs = "normalize: bool = true; T: type",
+     .shapes = "hypothesis_indices[n, r] hypothesis_values[n] hypothesis_shape[r] "
+               "truth_indices[m, r] truth_values[m] truth_shape[r]",
      .shape = distance_shape,
      .gradient = leat_gradient_none,
      .doc = "The Levenshtein distances of sequences, perhaps over the length of the true ones."},

@@ -158,12 +158,9 @@ static leat_status_t fill(leat_kernel_context_t* c, distances_t* d) {
 
 // ---- The kernel ---------------------------------------------------------------------------------
 
-static leat_status_t read_sequences(const leat_kernel_context_t* c, int first,
-                                    sequences_t* out_sequences) {
-  *out_sequences = (sequences_t){0};
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, first, &out_sequences->entries));
-  out_sequences->rank = out_sequences->entries.shape.shape.element_count;
-  return leat_ok_status();
+static sequences_t read_sequences(const leat_kernel_context_t* c, int first) {
+  const leat_entries_t entries = leat_entries_of_inputs(c, first);
+  return (sequences_t){.entries = entries, .rank = entries.shape.shape.element_count};
 }
 
 static leat_status_t make_output(leat_kernel_context_t* c, distances_t* d) {
@@ -171,11 +168,9 @@ static leat_status_t make_output(leat_kernel_context_t* c, distances_t* d) {
   const int64_t* hypothesis = d->hypothesis.entries.shape.data;
   const int64_t* truth = d->truth.entries.shape.data;
   leat_shape_t shape;
-  if (rank < 2 || rank > LEAT_SHAPE_MAX_RANK || rank != d->hypothesis.rank) {
-    return leat_kernel_invalid(c, "hypothesis and truth have ranks %lld and %lld, must have the "
-                               "same, 2 to %d",
-                               (long long)d->hypothesis.rank, (long long)rank,
-                               LEAT_SHAPE_MAX_RANK);
+  if (rank < 2 || rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "hypothesis and truth have rank %lld, must have 2 to %d",
+                               (long long)rank, LEAT_SHAPE_MAX_RANK);
   }
   for (int64_t k = 0; k < rank; ++k) {
     if (hypothesis[k] < 0 || truth[k] < 0) {
@@ -196,10 +191,8 @@ static leat_status_t make_output(leat_kernel_context_t* c, distances_t* d) {
 }
 
 static leat_status_t edit_distance__cpu(leat_kernel_context_t* c) {
-  distances_t d;
+  distances_t d = {.hypothesis = read_sequences(c, 0), .truth = read_sequences(c, 3)};
   leat_tensor_t costs;
-  LEAT_RETURN_IF_ERROR(read_sequences(c, 0, &d.hypothesis));
-  LEAT_RETURN_IF_ERROR(read_sequences(c, 3, &d.truth));
   LEAT_RETURN_IF_ERROR(make_output(c, &d));
   leat_tensor_fill_zero(d.output);
   leat_shape_t shape = leat_shape_vector(d.hypothesis.entries.values.shape.element_count);

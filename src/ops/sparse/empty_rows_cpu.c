@@ -99,10 +99,6 @@ static leat_status_t fill(leat_kernel_context_t* c, fill_t* f) {
 // Fills the rows of |f|, of which entries, count, rank and rows are set.
 static leat_status_t fill_rows(leat_kernel_context_t* c, fill_t* f) {
   leat_tensor_t places;
-  if (leat_kernel_input(c, 3)->shape.rank != 0) {
-    return leat_kernel_invalid(c, "default_value must be a scalar, saw: %s",
-                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 3)->shape));
-  }
   leat_shape_t rows, entries = leat_shape_vector(f->count);
   LEAT_RETURN_IF_ERROR(leat_shape_create(1, &f->rows, &rows));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 2, &rows, &f->is_empty));
@@ -116,8 +112,7 @@ static leat_status_t fill_rows(leat_kernel_context_t* c, fill_t* f) {
 }
 
 static leat_status_t fill__cpu(leat_kernel_context_t* c) {
-  fill_t f = {0};
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &f.entries));
+  fill_t f = {.entries = leat_entries_of_inputs(c, 0)};
   f.count = f.entries.values.shape.element_count;
   f.rank = f.entries.shape.shape.element_count;
   if (f.rank == 0) return leat_kernel_invalid(c, "Dense shape cannot be empty.");
@@ -128,13 +123,6 @@ static leat_status_t fill__cpu(leat_kernel_context_t* c) {
 static leat_status_t ragged_fill__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *ids = leat_kernel_input(c, 0), *values = leat_kernel_input(c, 1),
                       *rows = leat_kernel_input(c, 2);
-  if (ids->shape.rank != 1 || values->shape.rank != 1 || rows->shape.rank != 0 ||
-      ids->shape.element_count != values->shape.element_count) {
-    return leat_kernel_invalid(c, "value_rowids, values and nrows have shapes %s, %s and %s, must "
-                               "be vectors of one length and a scalar",
-                               LEAT_SHAPE_TEXT(&ids->shape), LEAT_SHAPE_TEXT(&values->shape),
-                               LEAT_SHAPE_TEXT(&rows->shape));
-  }
   fill_t f = {.entries = {.indices = *ids, .values = *values},
               .count = ids->shape.element_count,
               .rank = 1,
@@ -168,11 +156,6 @@ static leat_status_t gradient__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *map = leat_kernel_input(c, 0), *from = leat_kernel_input(c, 1);
   leat_shape_t scalar = leat_shape_scalar();
   leat_tensor_t *values, *rest, visited;
-  if (map->shape.rank != 1 || from->shape.rank != 1) {
-    return leat_kernel_invalid(c, "reverse_index_map has shape %s and grad_values %s, must be "
-                               "vectors",
-                               LEAT_SHAPE_TEXT(&map->shape), LEAT_SHAPE_TEXT(&from->shape));
-  }
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &map->shape, &values));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 1, &scalar, &rest));
   LEAT_RETURN_IF_ERROR(

@@ -59,11 +59,13 @@ leat_status_t leat_entries_check(const leat_kernel_context_t* c, const leat_entr
                              (long long)shape->element_count, LEAT_SHAPE_TEXT(indices));
 }
 
-leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
-                                     leat_entries_t* out_entries) {
-  *out_entries = (leat_entries_t){*leat_kernel_input(c, first), *leat_kernel_input(c, first + 1),
+leat_entries_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first) {
+  const leat_entries_t entries = {*leat_kernel_input(c, first), *leat_kernel_input(c, first + 1),
                                   *leat_kernel_input(c, first + 2)};
-  return leat_entries_check(c, out_entries);
+  LEAT_DCHECK(entries.indices.shape.rank == 2 && entries.values.shape.rank == 1);
+  LEAT_DCHECK(entries.values.shape.element_count == leat_shape_dim(&entries.indices.shape, 0));
+  LEAT_DCHECK(entries.shape.shape.element_count == leat_shape_dim(&entries.indices.shape, 1));
+  return entries;
 }
 
 // Prints an index as "[1,2". The callers' messages close the bracket, also behind an index that was
@@ -197,7 +199,7 @@ bool leat_entry_pairs_next(leat_entry_pairs_t* pairs, int64_t* out_a, int64_t* o
 leat_status_t leat_entries_of_batch(const leat_kernel_context_t* c, int first, bool is_validated,
                                     leat_entries_t* out_batch) {
   leat_shape_t dense;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, first, out_batch));
+  *out_batch = leat_entries_of_inputs(c, first);
   int64_t rank = out_batch->shape.shape.element_count;
   const int64_t* dims = out_batch->shape.data;
   if (rank <= 1) {

@@ -29,9 +29,9 @@ void leat_entries_release(leat_entries_t* entries);
 // at.
 LEAT_MUST_USE leat_status_t leat_entries_check(const leat_kernel_context_t* c,
                                                const leat_entries_t* entries);
-// Gives inputs [first, first + 3) of the kernel, borrowed and checked by leat_entries_check.
-LEAT_MUST_USE leat_status_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first,
-                                                   leat_entries_t* out_entries);
+// Gives inputs [first, first + 3) of the kernel, borrowed. That their ranks and sizes agree is in
+// the op's row.
+leat_entries_t leat_entries_of_inputs(const leat_kernel_context_t* c, int first);
 // INVALID_ARGUMENT unless all indices lie within |dims|.
 LEAT_MUST_USE leat_status_t leat_entries_check_bounds(const leat_kernel_context_t* c,
                                                       const leat_tensor_t* indices,

@@ -22,9 +22,8 @@ static leat_status_t fill(leat_kernel_context_t* c, const leat_entries_t* entrie
 }
 
 static leat_status_t reorder__cpu(leat_kernel_context_t* c) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_tensor_t order;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t count = entries.values.shape.element_count;
   LEAT_RETURN_IF_ERROR(leat_entries_order(c, entries.indices.data, count,
                                           entries.shape.shape.element_count, &order));

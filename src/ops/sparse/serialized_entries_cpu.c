@@ -36,17 +36,10 @@ static leat_status_t write_entries(const leat_entries_t* entries, leat_tensor_t*
 
 // A variant may outlive the step, so the inputs are kept beyond it.
 static leat_status_t serialize__cpu(leat_kernel_context_t* c) {
-  static const char* const kWords[] = {"indices should be a matrix", "values should be a vector",
-                                       "shape should be a vector"};
   leat_shape_t vector = leat_shape_vector(3);
   leat_tensor_t *output, kept;
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, &output));
   for (int i = 0; i < 3; ++i) {
-    const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
-    if (shape->rank != (i == 0 ? 2 : 1)) {
-      return leat_kernel_invalid(c, "Input %s but received shape %s", kWords[i],
-                                 LEAT_SHAPE_TEXT(shape));
-    }
     LEAT_RETURN_IF_ERROR(leat_kernel_keep_input(c, i, &kept));
     leat_status_t status = write_tensor(&kept, output, i);
     leat_tensor_release(&kept);
@@ -139,10 +132,7 @@ static leat_status_t deserialize__cpu(leat_kernel_context_t* c) {
   const leat_shape_t* shape = &leat_kernel_input(c, 0)->shape;
   int lead = shape->rank - 1;
   leat_entries_t* rows;
-  if (shape->rank == 0 || leat_shape_dim(shape, lead) != 3) {
-    return leat_kernel_invalid(c, "Serialized sparse should have 3 as the last dimension %s",
-                               LEAT_SHAPE_TEXT(shape));
-  }
+  LEAT_DCHECK(lead >= 0 && leat_shape_dim(shape, lead) == 3);
   if (lead == 0) return read_one(c);
   int64_t count = shape->element_count / 3;
   if (count == 0) {

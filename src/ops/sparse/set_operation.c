@@ -11,70 +11,48 @@
 #include "ops/op_rows.h"
 #include "ops/sparse/sparse_shape.h"
 
-// Inputs [first, first + 3) must be a sparse tensor of sets, whose rank agrees with |*inout_rank|.
-static leat_status_t check_sparse(leat_inference_t* c, int first, int64_t* inout_rank) {
-  int64_t count, rank;
-  LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, first));
-  leat_partial_shape_t indices = leat_inference_input(c, first);
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
-      leat_partial_shape_dim(indices, 0),
-      leat_partial_shape_dim(leat_inference_input(c, first + 1), 0), &count));
-  int64_t stated = leat_partial_shape_dim(leat_inference_input(c, first + 2), 0);
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(leat_partial_shape_dim(indices, 1), stated, &rank));
-  return leat_inference_merge_dim(*inout_rank, stated, inout_rank);
-}
-
-// Input |index| must be a dense tensor of sets, whose rank agrees with |*inout_rank|.
-static leat_status_t check_dense(leat_inference_t* c, int index, int64_t* inout_rank) {
-  leat_partial_shape_t shape = leat_inference_input(c, index);
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, shape, 2));
-  return leat_inference_merge_dim(*inout_rank, shape.rank < 0 ? LEAT_DIM_UNKNOWN : shape.rank,
-                                  inout_rank);
-}
-
-static leat_status_t set_outputs(leat_inference_t* c, int64_t rank) {
+// Sets the outputs to a sparse tensor whose rank is that of dense input |index|, as far as known.
+static leat_status_t set_rank(leat_inference_t* c, int index) {
+  int rank = leat_inference_input(c, index).rank;
+  if (rank < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, rank));
-  LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR));
   return leat_shape_set_matrix(c, 2, rank, LEAT_SPARSE_VECTOR);
 }
 
 static leat_status_t dense_to_dense_shape(leat_inference_t* c) {
-  leat_partial_shape_t a = leat_inference_input(c, 0), b = leat_inference_input(c, 1), groups;
-  int64_t rank = LEAT_DIM_UNKNOWN;
-  LEAT_RETURN_IF_ERROR(check_dense(c, 0, &rank));
-  LEAT_RETURN_IF_ERROR(check_dense(c, 1, &rank));
-  if (a.rank >= 0 && b.rank >= 0) {
-    LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, a, 0, -1, &a));
-    LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, b, 0, -1, &b));
-    LEAT_RETURN_IF_ERROR(leat_inference_merge(c, a, b, &groups));
-  }
-  return set_outputs(c, rank);
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  LEAT_RETURN_IF_ERROR(set_rank(c, 0));
+  return set_rank(c, 1);
 }
 
 static leat_status_t dense_to_sparse_shape(leat_inference_t* c) {
-  int64_t rank = LEAT_DIM_UNKNOWN;
-  LEAT_RETURN_IF_ERROR(check_dense(c, 0, &rank));
-  LEAT_RETURN_IF_ERROR(check_sparse(c, 1, &rank));
-  return set_outputs(c, rank);
+  int64_t stated, rank = leat_inference_input(c, 0).rank;
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  stated = leat_partial_shape_dim(leat_inference_input(c, 3), 0);
+  if (rank < 0) return leat_ok_status();
+  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(rank, stated, &rank));
+  return set_rank(c, 0);
 }
 
 static leat_status_t sparse_to_sparse_shape(leat_inference_t* c) {
-  int64_t rank = LEAT_DIM_UNKNOWN;
-  LEAT_RETURN_IF_ERROR(check_sparse(c, 0, &rank));
-  LEAT_RETURN_IF_ERROR(check_sparse(c, 3, &rank));
-  if (rank == LEAT_DIM_UNKNOWN || rank >= 2) return set_outputs(c, rank);
-  return leat_make_status(LEAT_INVALID_ARGUMENT, "rank of the sets is %lld, must be at least 2",
-                          (long long)rank);
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  for (int i = 2; i < 6; i += 3) {
+    int64_t rank = leat_partial_shape_dim(leat_inference_input(c, i), 0);
+    if (rank == LEAT_DIM_UNKNOWN || rank >= 2) continue;
+    return leat_make_status(LEAT_INVALID_ARGUMENT, "rank of the sets is %lld, must be at least 2",
+                            (long long)rank);
+  }
+  return leat_ok_status();
 }
 
 #define VALUE_TYPES "T: {int8, int16, int32, int64, uint8, uint16, string}"
-#define OPERATION(op_name, op_inputs, shape_fn, text)                                 \
+#define SET_SHAPES " -> result_indices[_, r] result_values[_] result_shape[r]"
+#define OPERATION(op_name, op_inputs, pattern, shape_fn, text)                        \
   {                                                                                   \
     .name = op_name, .inputs = op_inputs,                                             \
     .outputs = "result_indices: int64; result_values: T; result_shape: int64",        \
     .attrs = "set_operation: string; validate_indices: bool = true; " VALUE_TYPES,    \
-    .shape = shape_fn, .gradient = leat_gradient_none, .doc = text                    \
+    .shapes = pattern, .shape = shape_fn, .gradient = leat_gradient_none, .doc = text \
   }
 
 const leat_op_row_t leat_set_operation_ops[] = {
@@ -82,18 +60,25 @@ const leat_op_row_t leat_set_operation_ops[] = {
      .inputs = "set_indices: int64; set_values: T; set_shape: int64",
      .outputs = "size: int32",
      .attrs = "validate_indices: bool = true; " VALUE_TYPES,
+     .shapes = "set_indices[n, r] set_values[n] set_shape[r]",
      .shape = leat_shape_unknown,
      .gradient = leat_gradient_none,
      .doc = "Counts the different values in the last dimension of a sparse tensor."},
-    OPERATION("DenseToDenseSetOperation", "set1: T; set2: T", dense_to_dense_shape,
+    OPERATION("DenseToDenseSetOperation", "set1: T; set2: T",
+              "set1[..., g, _] set2[..., g, _] -> result_indices[_, _] result_values[_] "
+              "result_shape[_]",
+              dense_to_dense_shape,
               "Difference, intersection or union of sets, row by row of two dense tensors."),
     OPERATION("DenseToSparseSetOperation",
               "set1: T; set2_indices: int64; set2_values: T; set2_shape: int64",
+              "set1[..., _, _] set2_indices[n, r] set2_values[n] set2_shape[r]" SET_SHAPES,
               dense_to_sparse_shape,
               "Difference, intersection or union of sets, those of set2 in a sparse tensor."),
     OPERATION("SparseToSparseSetOperation",
               "set1_indices: int64; set1_values: T; set1_shape: int64; set2_indices: int64; "
               "set2_values: T; set2_shape: int64",
+              "set1_indices[n, r] set1_values[n] set1_shape[r] set2_indices[m, r] "
+              "set2_values[m] set2_shape[r]" SET_SHAPES,
               sparse_to_sparse_shape,
               "Difference, intersection or union of sets, row by row of two sparse tensors."),
     LEAT_OP_ROWS_END,

@@ -32,21 +32,23 @@ static leat_status_t ragged_shape(leat_inference_t* c) {
   return set_counts(c, rank < 0 ? LEAT_DIM_UNKNOWN : rank + 1);
 }
 
-#define ROW(op, ins, shape_fn, text)                                                          \
+#define ROW(op, ins, shape_fn, pattern, text)                                                 \
   {.name = op,                                                                                \
    .inputs = ins "; weights: output_type",                                                    \
    .outputs = "output_indices: int64; output_values: output_type; output_dense_shape: int64", \
    .attrs = "T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; "       \
             "binary_output: bool; output_type: {int32, int64, float, double}",                \
+   .shapes = pattern,                                                                         \
    .shape = shape_fn,                                                                         \
    .doc = text}
 
 const leat_op_row_t leat_sparse_count_ops[] = {
-    ROW("DenseCountSparseOutput", "values: T", dense_shape,
+    ROW("DenseCountSparseOutput", "values: T", dense_shape, NULL,
         "How often each number occurs in a tensor's rows."),
     ROW("SparseCountSparseOutput", "indices: int64; values: T; dense_shape: int64", sparse_shape,
+        "indices[n, r] values[n] dense_shape[r]",
         "How often each number occurs in a sparse tensor's rows."),
-    ROW("RaggedCountSparseOutput", "splits: int64; values: T", ragged_shape,
+    ROW("RaggedCountSparseOutput", "splits: int64; values: T", ragged_shape, NULL,
         "How often each number occurs in a ragged tensor's rows."),
     LEAT_OP_ROWS_END,
 };

@@ -204,8 +204,7 @@ static leat_status_t add_sparse(leat_kernel_context_t* c, const leat_entries_t* 
 
 static leat_status_t sparse__cpu(leat_kernel_context_t* c) {
   count_t count = {0};
-  leat_entries_t entries;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   LEAT_RETURN_IF_ERROR(read_values(c, 1, &count));
   const int64_t* dims = entries.shape.data;
   int64_t rank = entries.shape.shape.element_count;

@@ -178,6 +178,7 @@ static leat_status_t divide_gradient(leat_gradient_t* g) {
    .inputs = "sp_indices: int64; sp_values: T; sp_shape: int64; dense: T",          \
    .outputs = "output: T",                                                          \
    .attrs = "T: " NUMBERS,                                                          \
+   .shapes = "sp_indices[n, r] sp_values[n] sp_shape[r]",                           \
    .shape = cwise_shape,                                                            \
    .gradient = op_gradient,                                                         \
    .doc = words}
@@ -187,6 +188,7 @@ const leat_op_row_t leat_sparse_dense_ops[] = {
      .inputs = "a_indices: Tindices; a_values: T; a_shape: Tindices; b: T",
      .outputs = "output: T",
      .attrs = "T: " NUMBERS "; Tindices: {int32, int64}",
+     .shapes = "a_indices[n, r] a_values[n] a_shape[r]",
      .shape = dense_add_shape,
      .gradient = dense_add_gradient,
      .doc = "Adds a sparse tensor to a dense one."},
@@ -195,6 +197,7 @@ const leat_op_row_t leat_sparse_dense_ops[] = {
      .outputs = "product: T",
      .attrs = "T: type; Tindices: {int32, int64} = int64; adjoint_a: bool = false; "
               "adjoint_b: bool = false",
+     .shapes = "a_indices[n, 2] a_values[n] a_shape[2] b[_, _]",
      .shape = product_shape,
      .gradient = product_gradient,
      .doc = "The product of a sparse matrix with a dense one."},

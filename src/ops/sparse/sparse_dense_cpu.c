@@ -144,9 +144,8 @@ static leat_status_t gather(const leat_kernel_context_t* c, const leat_entries_t
 
 // |combine| is the table of the operation; NULL stands for addition.
 static leat_status_t cwise(leat_kernel_context_t* c, const combine_fn_t* combine) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_tensor_t *output, dense;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t rank = entries.shape.shape.element_count;
   if (rank < 1 || rank > 5) {
     return leat_kernel_invalid(c, "Only tensors with ranks between 1 and 5 are currently "
@@ -192,9 +191,8 @@ static leat_status_t check_same(const leat_kernel_context_t* c, const leat_entri
 
 // The output takes the dense tensor's bytes where nobody else needs them.
 static leat_status_t dense_add__cpu(leat_kernel_context_t* c) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   LEAT_RETURN_IF_ERROR(check_same(c, &entries));
   const leat_tensor_t* dense = leat_kernel_input(c, 3);
   const leat_shape_t* shape = &dense->shape;
@@ -279,12 +277,11 @@ static leat_status_t product__cpu(leat_kernel_context_t* c) {
   leat_tensor_t *output, sums;
   leat_shape_t shape;
   const leat_shape_t* b = &leat_kernel_input(c, 3)->shape;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &a));
+  a = leat_entries_of_inputs(c, 0);
   const int64_t* dims = a.shape.data;
-  if (a.shape.shape.element_count != 2 || b->rank != 2 ||
-      dims[!adjoints->a] != leat_shape_dim(b, adjoints->b)) {
-    return leat_kernel_invalid(c, "Cannot multiply A and B because inner dimension does not match, "
-                               "or they are no matrices. B: %s",
+  if (dims[!adjoints->a] != leat_shape_dim(b, adjoints->b)) {
+    return leat_kernel_invalid(c, "Cannot multiply A and B because inner dimension does not match. "
+                               "B: %s",
                                LEAT_SHAPE_TEXT(b));
   }
   LEAT_RETURN_IF_ERROR(leat_shape_create(

@@ -15,7 +15,10 @@ static leat_status_t extremum_shape(leat_inference_t* c) {
   LEAT_OP_ROW(op,                                                                         \
               "a_indices: int64; a_values: T; a_shape: int64; b_indices: int64; "         \
               "b_values: T; b_shape: int64",                                              \
-              "output_indices: int64; output_values: T", "T: " types, extremum_shape, NULL, text)
+              "output_indices: int64; output_values: T", "T: " types, extremum_shape,     \
+              NULL, text,                                                                 \
+              .shapes = "a_indices[n, r] a_values[n] a_shape[r] "                         \
+                        "b_indices[m, r] b_values[m] b_shape[r]")
 
 const leat_op_row_t leat_sparse_extremum_ops[] = {
     ROW("SparseSparseMaximum",

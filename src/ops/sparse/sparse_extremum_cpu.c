@@ -29,10 +29,6 @@ static leat_status_t check_pair(const leat_kernel_context_t* c, const leat_entri
   int64_t rank = a->shape.shape.element_count;
   const int64_t *dims = a->shape.data, *other = b->shape.data;
   if (rank == 0) return leat_kernel_invalid(c, "Tensors must not be empty");
-  if (rank != b->shape.shape.element_count) {
-    return leat_kernel_invalid(c, "Operands do not have the same ranks; got %lld and %lld",
-                               (long long)rank, (long long)b->shape.shape.element_count);
-  }
   for (int64_t d = 0; d < rank; ++d) {
     if (dims[d] == other[d]) continue;
     return leat_kernel_invalid(c, "Operands' shapes do not match: got %lld and %lld for dimension "
@@ -78,10 +74,8 @@ static leat_status_t write_entry(const leat_kernel_context_t* c, const leat_entr
 }
 
 static leat_status_t extremum__cpu(leat_kernel_context_t* c) {
-  leat_entries_t a, b;
+  const leat_entries_t a = leat_entries_of_inputs(c, 0), b = leat_entries_of_inputs(c, 3);
   leat_tensor_t *indices, *values;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &a));
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 3, &b));
   LEAT_RETURN_IF_ERROR(check_pair(c, &a, &b));
   int64_t total = 0, i, j, rank = a.shape.shape.element_count;
   leat_entry_pairs_t pairs = {&a, &b, 0, 0};

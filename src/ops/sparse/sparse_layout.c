@@ -67,53 +67,13 @@ static leat_status_t reshape_shape(leat_inference_t* c) {
 // ---- SparseFillEmptyRows ------------------------------------------------------------------------
 
 static leat_status_t fill_shape(leat_inference_t* c) {
-  leat_partial_shape_t shape, dense;
-  LEAT_RETURN_IF_ERROR(leat_shape_check_sparse(c, 0));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &shape));
-  leat_partial_shape_t indices = leat_inference_input(c, 0);
-  int64_t count, rank, columns = leat_partial_shape_dim(leat_inference_input(c, 2), 0);
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
-      leat_partial_shape_dim(indices, 0), leat_partial_shape_dim(leat_inference_input(c, 1), 0),
-      &count));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_merge_dim(leat_partial_shape_dim(indices, 1), columns, &rank));
-  if (columns == 0) {
+  leat_partial_shape_t dense;
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  if (leat_partial_shape_dim(leat_inference_input(c, 2), 0) == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "dense_shape must not be empty");
   }
   LEAT_RETURN_IF_ERROR(leat_inference_input_as_shape(c, 2, &dense));
-  LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, columns));
-  LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR));
-  LEAT_RETURN_IF_ERROR(
-      leat_shape_set_matrix(c, 2, leat_partial_shape_dim(dense, 0), LEAT_SPARSE_VECTOR));
-  return leat_shape_set_matrix(c, 3, count, LEAT_SPARSE_VECTOR);
-}
-
-static leat_status_t gradient_shape(leat_inference_t* c) {
-  leat_partial_shape_t map, values;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &map));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &values));
-  leat_inference_set_output(c, 0, map);
-  leat_inference_set_output(c, 1, leat_partial_shape_scalar());
-  return leat_ok_status();
-}
-
-// The same over the values of a ragged tensor, which come with the numbers of their rows.
-static leat_status_t ragged_fill_shape(leat_inference_t* c) {
-  static const int kRanks[] = {1, 1, 0, 0};
-  leat_partial_shape_t shape;
-  for (int i = 0; i < 4; ++i) {
-    LEAT_RETURN_IF_ERROR(
-        leat_inference_with_rank(c, leat_inference_input(c, i), kRanks[i], &shape));
-  }
-  int64_t count;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
-      leat_partial_shape_dim(leat_inference_input(c, 0), 0),
-      leat_partial_shape_dim(leat_inference_input(c, 1), 0), &count));
-  for (int i = 0; i < 4; ++i) {
-    int64_t size = i == 3 ? count : LEAT_DIM_UNKNOWN;
-    LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, i, size, LEAT_SPARSE_VECTOR));
-  }
-  return leat_ok_status();
+  return leat_shape_set_matrix(c, 2, leat_partial_shape_dim(dense, 0), LEAT_SPARSE_VECTOR);
 }
 
 static leat_status_t fill_gradient_by(leat_gradient_t* g, const char* op) {
@@ -168,17 +128,21 @@ static leat_status_t to_dense_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+#define FILL_GRADIENT "reverse_index_map[n] grad_values[_] -> d_values[n] d_default_value[]"
+
 const leat_op_row_t leat_sparse_layout_ops[] = {
     {.name = "SparseReorder",
      .inputs = "input_indices: int64; input_values: T; input_shape: int64",
      .outputs = "output_indices: int64; output_values: T",
      .attrs = "T: type",
+     .shapes = "input_indices[n, r] input_values[n] input_shape[r]",
      .shape = reorder_shape,
      .gradient = reorder_gradient,
      .doc = "The entries of a sparse tensor, row by row."},
     {.name = "SparseReshape",
      .inputs = "input_indices: int64; input_shape: int64; new_shape: int64",
      .outputs = "output_indices: int64; output_shape: int64",
+     .shapes = "input_indices[_, r] input_shape[r] new_shape[_]",
      .shape = reshape_shape,
      .doc = "The indices under another dense shape."},
     {.name = "SparseFillEmptyRows",
@@ -186,6 +150,8 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .outputs = "output_indices: int64; output_values: T; empty_row_indicator: bool; "
                 "reverse_index_map: int64",
      .attrs = "T: type",
+     .shapes = "indices[n, r] values[n] dense_shape[r] default_value[] -> output_indices[_, r] "
+               "output_values[_] reverse_index_map[n]",
      .shape = fill_shape,
      .gradient = fill_gradient,
      .doc = "Gives every row without an entry a default one."},
@@ -193,27 +159,29 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .inputs = "reverse_index_map: int64; grad_values: T",
      .outputs = "d_values: T; d_default_value: T",
      .attrs = "T: type",
-     .shape = gradient_shape,
+     .shapes = FILL_GRADIENT,
      .doc = "The gradient of SparseFillEmptyRows."},
     {.name = "RaggedFillEmptyRows",
      .inputs = "value_rowids: int64; values: T; nrows: int64; default_value: T",
      .outputs = "output_value_rowids: int64; output_values: T; empty_row_indicator: bool; "
                 "reverse_index_map: int64",
      .attrs = "T: type",
-     .shape = ragged_fill_shape,
+     .shapes = "value_rowids[n] values[n] nrows[] default_value[] -> output_value_rowids[_] "
+               "output_values[_] empty_row_indicator[_] reverse_index_map[n]",
      .gradient = ragged_fill_gradient,
      .doc = "Gives every row of a ragged tensor without a value a default one."},
     {.name = "RaggedFillEmptyRowsGrad",
      .inputs = "reverse_index_map: int64; grad_values: T",
      .outputs = "d_values: T; d_default_value: T",
      .attrs = "T: type",
-     .shape = gradient_shape,
+     .shapes = FILL_GRADIENT,
      .doc = "The gradient of RaggedFillEmptyRows."},
     {.name = "SparseToDense",
      .inputs = "sparse_indices: Tindices; output_shape: Tindices; sparse_values: T; "
                "default_value: T",
      .outputs = "dense: T",
      .attrs = "validate_indices: bool = true; T: type; Tindices: {int32, int64}",
+     .shapes = "output_shape[_] default_value[]",
      .shape = to_dense_shape,
      .gradient = to_dense_gradient,
      .doc = "A dense tensor of a default value with entries at indices."},

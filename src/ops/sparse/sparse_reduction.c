@@ -73,6 +73,7 @@ static leat_status_t reduce_gradient(leat_gradient_t* g) {
    .inputs = "input_indices: int64; input_values: T; input_shape: int64; reduction_axes: int32",   \
    .outputs = out,                                                                                 \
    .attrs = "keep_dims: bool = false; T: " types,                                                  \
+   .shapes = "input_indices[n, r] input_values[n] input_shape[r]",                                 \
    .shape = shape_fn,                                                                              \
    .gradient = gradient_fn,                                                                        \
    .doc = text}

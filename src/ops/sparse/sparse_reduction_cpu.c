@@ -67,7 +67,7 @@ static leat_status_t read_inputs(const leat_kernel_context_t* c, input_t* input)
   const reduction_t* state = leat_kernel_state(c);
   leat_shape_t whole;
   *input = (input_t){0};
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &input->entries));
+  input->entries = leat_entries_of_inputs(c, 0);
   const int64_t* dims = input->entries.shape.data;
   input->count = input->entries.values.shape.element_count;
   input->rank = input->entries.shape.shape.element_count;

@@ -10,21 +10,6 @@
 #include "base/checked.h"
 #include "ops/kernel_rows.h"
 
-static leat_status_t check(const leat_kernel_context_t* c) {
-  const leat_shape_t* indices = &leat_kernel_input(c, 0)->shape;
-  const leat_shape_t* from = &leat_kernel_input(c, 1)->shape;
-  const leat_shape_t* to = &leat_kernel_input(c, 2)->shape;
-  if (indices->rank == 2 && from->rank == 1 && to->rank == 1 &&
-      leat_shape_dim(indices, 1) == from->element_count &&
-      from->element_count <= LEAT_SHAPE_MAX_RANK && to->element_count <= LEAT_SHAPE_MAX_RANK) {
-    return leat_ok_status();
-  }
-  return leat_kernel_invalid(c,
-                             "indices have shape %s, input_shape %s and new_shape %s, must be "
-                             "[n, r], [r] and a vector",
-                             LEAT_SHAPE_TEXT(indices), LEAT_SHAPE_TEXT(from), LEAT_SHAPE_TEXT(to));
-}
-
 // Writes the new shape to |dims|, with -1 replaced. |dense| is the number of elements of the old
 // one.
 static leat_status_t resolve(const leat_kernel_context_t* c, int64_t dense, int64_t* dims,
@@ -105,10 +90,15 @@ static leat_status_t fill(leat_kernel_context_t* c, const leat_shape_t* from, co
 }
 
 static leat_status_t reshape__cpu(leat_kernel_context_t* c) {
-  LEAT_RETURN_IF_ERROR(check(c));
   const leat_tensor_t* shape = leat_kernel_input(c, 1);
   int64_t to[LEAT_SHAPE_MAX_RANK], rank = leat_kernel_input(c, 2)->shape.element_count;
   leat_shape_t from;
+  if (shape->shape.element_count > LEAT_SHAPE_MAX_RANK || rank > LEAT_SHAPE_MAX_RANK) {
+    return leat_kernel_invalid(c, "input_shape has %lld sizes and new_shape %lld, must have at "
+                               "most %d",
+                               (long long)shape->shape.element_count, (long long)rank,
+                               LEAT_SHAPE_MAX_RANK);
+  }
   LEAT_RETURN_IF_ERROR(leat_shape_create((int)shape->shape.element_count, shape->data, &from));
   leat_status_t status = resolve(c, from.element_count, to, rank);
   if (!status && rank == from.rank &&

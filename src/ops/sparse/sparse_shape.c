@@ -18,9 +18,3 @@ leat_status_t leat_shape_set_matrix(leat_inference_t* c, int index, int64_t rows
   leat_inference_set_output(c, index, shape);
   return leat_ok_status();
 }
-
-leat_status_t leat_shape_some_sparse(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, LEAT_DIM_UNKNOWN));
-  LEAT_RETURN_IF_ERROR(leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR));
-  return leat_shape_set_matrix(c, 2, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
-}

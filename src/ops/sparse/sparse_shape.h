@@ -10,7 +10,5 @@ LEAT_MUST_USE leat_status_t leat_shape_check_sparse(leat_inference_t* c, int fir
 // Sets output |index| to [rows, columns], or to [rows] where |columns| is LEAT_SPARSE_VECTOR.
 LEAT_MUST_USE leat_status_t leat_shape_set_matrix(leat_inference_t* c, int index, int64_t rows,
                                                   int64_t columns);
-// Sets outputs 0, 1 and 2 to a sparse tensor of which nothing is known.
-LEAT_MUST_USE leat_status_t leat_shape_some_sparse(leat_inference_t* c);
 
 #endif  // LEAT_OPS_SPARSE_SPARSE_SHAPE_H_

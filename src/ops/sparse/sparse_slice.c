@@ -97,12 +97,14 @@ const leat_op_row_t leat_sparse_slice_ops[] = {
      .outputs = "output_indices: num_split * int64; output_values: num_split * T; "
                 "output_shape: num_split * int64",
      .attrs = "num_split: int >= 1; T: type",
+     .shapes = "split_dim[] indices[n, r] values[n] shape[r]",
      .shape = split_shape,
      .doc = "Cuts a sparse tensor into pieces along an axis."},
     {.name = "SparseSlice",
      .inputs = "indices: int64; values: T; shape: int64; start: int64; size: int64",
      .outputs = "output_indices: int64; output_values: T; output_shape: int64",
      .attrs = "T: type",
+     .shapes = "indices[n, r] values[n] shape[r] start[r] size[r]",
      .shape = slice_shape,
      .gradient = slice_gradient,
      .doc = "A box out of a sparse tensor."},
@@ -112,6 +114,7 @@ const leat_op_row_t leat_sparse_slice_ops[] = {
      .outputs = "val_grad: T",
      .attrs = "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, "
               "qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
+     .shapes = "backprop_val_grad[k] input_indices[n, r] input_start[r] output_indices[k, r]",
      .shape = slice_gradient_shape,
      .doc = "The gradient of SparseSlice."},
     LEAT_OP_ROWS_END,

@@ -36,10 +36,6 @@ static leat_status_t read_split(const leat_kernel_context_t* c, const leat_entri
   const leat_tensor_t* axis = leat_kernel_input(c, 0);
   int64_t rank = entries->shape.shape.element_count;
   split->count = *(const int64_t*)leat_kernel_state(c);
-  if (axis->shape.rank != 0) {
-    return leat_kernel_invalid(c, "Input axis should be a scalar but received shape %s",
-                               LEAT_SHAPE_TEXT(&axis->shape));
-  }
   split->axis = *leat_tensor_data(axis, const int64_t);
   if (!leat_axis_resolve(&split->axis, rank)) {
     return leat_kernel_invalid(c, "Input axis should be in range [%lld, %lld), got %lld",
@@ -95,7 +91,7 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
   split_t split = {0};
   leat_tensor_t places;
   leat_shape_t dense;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 1, &entries));
+  entries = leat_entries_of_inputs(c, 1);
   int64_t rank = entries.shape.shape.element_count;
   const int64_t* dims = entries.shape.data;
   LEAT_RETURN_IF_ERROR(read_split(c, &entries, &split));
@@ -115,19 +111,6 @@ static leat_status_t split__cpu(leat_kernel_context_t* c) {
 }
 
 // ---- SparseSlice --------------------------------------------------------------------------------
-
-// Input |input|, which must be a vector with an element for each dimension.
-static leat_status_t read_corner(const leat_kernel_context_t* c, int input, int64_t rank,
-                                 const int64_t** out_corner) {
-  const leat_tensor_t* corner = leat_kernel_input(c, input);
-  if (corner->shape.rank == 1 && corner->shape.element_count == rank) {
-    *out_corner = corner->data;
-    return leat_ok_status();
-  }
-  return leat_kernel_invalid(c, "%.*s should be a vector of length %lld but received shape %s",
-                             LEAT_SV_ARG(c->kernel->op->inputs[input].name), (long long)rank,
-                             LEAT_SHAPE_TEXT(&corner->shape));
-}
 
 typedef struct box_s {
   int64_t rank;
@@ -157,14 +140,12 @@ static leat_status_t write_shape(leat_kernel_context_t* c, const box_t* box, con
 }
 
 static leat_status_t slice__cpu(leat_kernel_context_t* c) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_shape_t dense;
-  box_t box;
   leat_tensor_t *indices, *values;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
-  box.rank = entries.shape.shape.element_count;
-  LEAT_RETURN_IF_ERROR(read_corner(c, 3, box.rank, &box.start));
-  LEAT_RETURN_IF_ERROR(read_corner(c, 4, box.rank, &box.size));
+  const box_t box = {.rank = entries.shape.shape.element_count,
+                     .start = leat_kernel_input(c, 3)->data,
+                     .size = leat_kernel_input(c, 4)->data};
   LEAT_RETURN_IF_ERROR(
       leat_shape_create((int)LEAT_MIN(box.rank, INT32_MAX), entries.shape.data, &dense));
   leat_shape_release(&dense);
@@ -190,25 +171,6 @@ static leat_status_t slice__cpu(leat_kernel_context_t* c) {
 
 // ---- Gradient of a slice ------------------------------------------------------------------------
 
-static leat_status_t check_gradient(const leat_kernel_context_t* c) {
-  const leat_shape_t *dy = &leat_kernel_input(c, 0)->shape, *from = &leat_kernel_input(c, 1)->shape,
-                     *to = &leat_kernel_input(c, 3)->shape;
-  if (from->rank != 2 || to->rank != 2 || leat_shape_dim(from, 1) != leat_shape_dim(to, 1)) {
-    return leat_kernel_invalid(c, "Input and output indices should be matrices of as many columns "
-                               "but received shapes %s and %s",
-                               LEAT_SHAPE_TEXT(from), LEAT_SHAPE_TEXT(to));
-  }
-  const int64_t entries = leat_shape_dim(from, 0), kept = leat_shape_dim(to, 0);
-  if (dy->rank != 1 || dy->element_count != kept) {
-    return leat_kernel_invalid(c, "backprop_val_grad has shape %s, must be [%lld], an element for "
-                               "each row of output_indices",
-                               LEAT_SHAPE_TEXT(dy), (long long)kept);
-  }
-  if (kept <= entries) return leat_ok_status();
-  return leat_kernel_invalid(c, "output_indices has %lld rows, must not have more than "
-                             "input_indices, %lld", (long long)kept, (long long)entries);
-}
-
 // Says whether the entry at |from| became the one at |to| in a slice that begins at |start|.
 static bool became(const int64_t* from, const int64_t* to, const int64_t* start, int64_t rank) {
   for (int64_t d = 0; d < rank; ++d) {
@@ -222,11 +184,15 @@ static bool became(const int64_t* from, const int64_t* to, const int64_t* start,
 static leat_status_t slice_gradient__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* dy = leat_kernel_input(c, 0);
   leat_tensor_t* output;
-  const int64_t *from = leat_kernel_input(c, 1)->data, *to = leat_kernel_input(c, 3)->data, *start;
-  LEAT_RETURN_IF_ERROR(check_gradient(c));
+  const int64_t *from = leat_kernel_input(c, 1)->data, *start = leat_kernel_input(c, 2)->data,
+                *to = leat_kernel_input(c, 3)->data;
   int64_t count = leat_shape_dim(&leat_kernel_input(c, 1)->shape, 0), kept = 0;
   int64_t rank = leat_shape_dim(&leat_kernel_input(c, 1)->shape, 1);
-  LEAT_RETURN_IF_ERROR(read_corner(c, 2, rank, &start));
+  if (dy->shape.element_count > count) {
+    return leat_kernel_invalid(c, "output_indices has %lld rows, must not have more than "
+                               "input_indices, %lld",
+                               (long long)dy->shape.element_count, (long long)count);
+  }
   leat_shape_t vector = leat_shape_vector(count);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &vector, &output));
   leat_tensor_fill_zero(output);

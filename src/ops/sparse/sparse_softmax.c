@@ -31,6 +31,7 @@ static leat_status_t softmax_gradient(leat_gradient_t* g) {
 const leat_op_row_t leat_sparse_softmax_ops[] = {
     LEAT_OP_ROW("SparseSoftmax", "sp_indices: int64; sp_values: T; sp_shape: int64", "output: T",
                 "T: {half, float, double}", softmax_shape, softmax_gradient,
-                "The softmax of the entries of each row."),
+                "The softmax of the entries of each row.",
+                .shapes = "sp_indices[n, r] sp_values[n] sp_shape[r]"),
     LEAT_OP_ROWS_END,
 };

@@ -41,10 +41,9 @@ static void softmax_of_row(const leat_tensor_t* values, const int64_t* order, in
 }
 
 static leat_status_t softmax__cpu(leat_kernel_context_t* c) {
-  leat_entries_t entries;
+  const leat_entries_t entries = leat_entries_of_inputs(c, 0);
   leat_shape_t dense;
   leat_tensor_t order, *output;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &entries));
   int64_t rank = entries.shape.shape.element_count, count = entries.values.shape.element_count;
   if (rank < 2) {
     return leat_kernel_invalid(c, "Input should have rank >= 2, but received rank %lld",

@@ -53,6 +53,8 @@ const leat_op_row_t leat_sparse_sum_ops[] = {
      .outputs = "sum_indices: int64; sum_values: T; sum_shape: int64",
      .attrs = "T: " NUMBERS "; Treal: {float, double, int32, uint8, int16, int8, int64, bfloat16, "
               "uint16, half, uint32, uint64}",
+     .shapes = "a_indices[n, r] a_values[n] a_shape[r] b_indices[m, r] b_values[m] b_shape[r] "
+               "thresh[]",
      .shape = add_shape,
      .gradient = add_gradient,
      .doc = "The sum of two sparse tensors, without sums below a threshold."},
@@ -60,6 +62,7 @@ const leat_op_row_t leat_sparse_sum_ops[] = {
      .inputs = "backprop_val_grad: T; a_indices: int64; b_indices: int64; sum_indices: int64",
      .outputs = "a_val_grad: T; b_val_grad: T",
      .attrs = "T: " NUMBERS,
+     .shapes = "backprop_val_grad[s] a_indices[n, r] b_indices[m, r] sum_indices[s, r]",
      .shape = add_gradient_shape,
      .gradient = leat_gradient_none,
      .doc = "The gradient of SparseAdd."},

@@ -41,16 +41,13 @@ static leat_status_t check_pair(const leat_kernel_context_t* c, const leat_entri
   int real = dtype == LEAT_DTYPE_COMPLEX64    ? LEAT_DTYPE_FLOAT
              : dtype == LEAT_DTYPE_COMPLEX128 ? LEAT_DTYPE_DOUBLE
                                               : dtype;
-  if (leat_kernel_input(c, 6)->shape.rank != 0 || threshold != real) {
-    return leat_kernel_invalid(c, "The magnitude threshold must be a scalar of type %s: got %s "
-                               "of shape %s",
-                               leat_dtype_name(real), leat_dtype_name(threshold),
-                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 6)->shape));
+  if (threshold != real) {
+    return leat_kernel_invalid(c, "The magnitude threshold must be of type %s: got %s",
+                               leat_dtype_name(real), leat_dtype_name(threshold));
   }
   int64_t rank = a->shape.shape.element_count;
   if (rank == 0) return leat_kernel_invalid(c, "Tensors must not be empty");
-  if (rank == b->shape.shape.element_count &&
-      memcmp(a->shape.data, b->shape.data, (size_t)rank * sizeof(int64_t)) == 0) {
+  if (memcmp(a->shape.data, b->shape.data, (size_t)rank * sizeof(int64_t)) == 0) {
     return leat_ok_status();
   }
   return leat_kernel_invalid(c, "Operands' shapes do not match");
@@ -86,10 +83,8 @@ static int64_t merge(const leat_kernel_context_t* c, const leat_entries_t* a,
 }
 
 static leat_status_t add__cpu(leat_kernel_context_t* c) {
-  leat_entries_t a, b;
+  const leat_entries_t a = leat_entries_of_inputs(c, 0), b = leat_entries_of_inputs(c, 3);
   leat_tensor_t *indices, *values;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, &a));
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 3, &b));
   LEAT_RETURN_IF_ERROR(check_pair(c, &a, &b));
   LEAT_RETURN_IF_ERROR(leat_entries_allocate(c, 0, 1, merge(c, &a, &b, NULL, NULL),
                                              a.shape.shape.element_count, &indices, &values));
@@ -122,17 +117,6 @@ static leat_status_t pick(leat_kernel_context_t* c, int output) {
 }
 
 static leat_status_t add_gradient__cpu(leat_kernel_context_t* c) {
-  const leat_shape_t *dy = &leat_kernel_input(c, 0)->shape, *sum = &leat_kernel_input(c, 3)->shape;
-  bool fits = dy->rank == 1 && sum->rank == 2 && dy->element_count == leat_shape_dim(sum, 0);
-  for (int i = 1; fits && i < 3; ++i) {
-    const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
-    fits = shape->rank == 2 && leat_shape_dim(shape, 1) == leat_shape_dim(sum, 1);
-  }
-  if (!fits) {
-    return leat_kernel_invalid(c, "Input indices should be matrices of as many columns, and "
-                               "backprop_val_grad a vector with a number for each row of "
-                               "sum_indices");
-  }
   LEAT_RETURN_IF_ERROR(pick(c, 0));
   return pick(c, 1);
 }

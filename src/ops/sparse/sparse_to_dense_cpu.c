@@ -25,16 +25,15 @@ static leat_status_t check(const leat_kernel_context_t* c, int64_t count, int64_
                                "shape %s",
                                LEAT_SHAPE_TEXT(&leat_kernel_input(c, 0)->shape));
   }
-  if (dims->rank != 1 || dims->element_count != rank || rank > LEAT_SHAPE_MAX_RANK) {
+  if (dims->element_count != rank || rank > LEAT_SHAPE_MAX_RANK) {
     return leat_kernel_invalid(c, "output_shape has shape %s, must be [%lld]",
                                LEAT_SHAPE_TEXT(dims), (long long)rank);
   }
-  if (values->rank > 1 || (values->rank == 1 && values->element_count != count)) {
-    return leat_kernel_invalid(c, "sparse_values has incorrect shape %s, should be [] or [%lld]",
-                               LEAT_SHAPE_TEXT(values), (long long)count);
+  if (values->rank == 0 || (values->rank == 1 && values->element_count == count)) {
+    return leat_ok_status();
   }
-  if (leat_kernel_input(c, 3)->shape.rank == 0) return leat_ok_status();
-  return leat_kernel_invalid(c, "default_value should be a scalar.");
+  return leat_kernel_invalid(c, "sparse_values has incorrect shape %s, should be [] or [%lld]",
+                             LEAT_SHAPE_TEXT(values), (long long)count);
 }
 
 // Gives the indices as int64 [count, rank]; the caller releases the tensor.

@@ -14,13 +14,8 @@ static leat_status_t add_many_shape(leat_inference_t* c) {
   return leat_shape_set_matrix(c, 0, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
 }
 
-static leat_status_t take_many_shape(leat_inference_t* c) {
-  leat_partial_shape_t shape;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &shape));
-  return leat_shape_some_sparse(c);
-}
-
 #define ENTRIES "sparse_indices: int64; sparse_values: T; sparse_shape: int64"
+#define ENTRY_SHAPES "sparse_indices[n, r] sparse_values[n] sparse_shape[r]"
 #define NAMES "; container: string = ''; shared_name: string = ''"
 
 const leat_op_row_t leat_tensors_map_ops[] = {
@@ -29,6 +24,7 @@ const leat_op_row_t leat_tensors_map_ops[] = {
      .outputs = "sparse_handle: int64",
      .attrs = "T: type" NAMES,
      .flags = LEAT_OP_STATEFUL,
+     .shapes = ENTRY_SHAPES,
      .shape = add_shape,
      .doc = "Keeps a sparse tensor under a number."},
     {.name = "AddManySparseToTensorsMap",
@@ -36,6 +32,7 @@ const leat_op_row_t leat_tensors_map_ops[] = {
      .outputs = "sparse_handles: int64",
      .attrs = "T: type" NAMES,
      .flags = LEAT_OP_STATEFUL,
+     .shapes = ENTRY_SHAPES,
      .shape = add_many_shape,
      .doc = "Keeps each row of a sparse tensor under a number."},
     {.name = "TakeManySparseFromTensorsMap",
@@ -43,7 +40,7 @@ const leat_op_row_t leat_tensors_map_ops[] = {
      .outputs = "sparse_indices: int64; sparse_values: dtype; sparse_shape: int64",
      .attrs = "dtype: type" NAMES,
      .flags = LEAT_OP_STATEFUL,
-     .shape = take_many_shape,
+     .shapes = "sparse_handles[_] -> sparse_indices[_, _] sparse_values[_] sparse_shape[_]",
      .doc = "Takes sparse tensors out by their numbers, as the rows of one."},
     LEAT_OP_ROWS_END,
 };

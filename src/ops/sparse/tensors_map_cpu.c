@@ -88,7 +88,7 @@ static leat_status_t add(tensors_map_t* map, leat_entries_t* entries, int64_t* o
 // Gives the inputs as tensors that may outlive the step.
 static leat_status_t keep_inputs(leat_kernel_context_t* c, leat_entries_t* out_entries) {
   leat_shape_t dense;
-  LEAT_RETURN_IF_ERROR(leat_entries_of_inputs(c, 0, out_entries));
+  *out_entries = leat_entries_of_inputs(c, 0);
   LEAT_RETURN_IF_ERROR(leat_shape_create((int)out_entries->shape.shape.element_count,
                                          out_entries->shape.data, &dense));
   leat_shape_release(&dense);
@@ -190,10 +190,6 @@ static leat_status_t take_many__cpu(leat_kernel_context_t* c) {
   int64_t count = shape->element_count;
   tensors_map_t* map;
   leat_entries_t* rows;
-  if (shape->rank != 1) {
-    return leat_kernel_invalid(c, "sparse_handles should be a vector but received shape %s",
-                               LEAT_SHAPE_TEXT(shape));
-  }
   if (count == 0) {
     return leat_kernel_invalid(c, "Must have at least 1 serialized SparseTensor, but input matrix "
                                "has 0 rows");
