@@ -153,16 +153,9 @@ static leat_status_t fill_fingerprints(const leat_tensor_t* data, int64_t rows, 
 static leat_status_t fingerprint__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *data = leat_kernel_input(c, 0), *method = leat_kernel_input(c, 1);
   leat_tensor_t* output;
-  if (method->shape.rank != 0) {
-    return leat_kernel_invalid(c, "`method` should be a scalar string: %s",
-                               LEAT_SHAPE_TEXT(&method->shape));
-  }
   if (!leat_string_view_equals(leat_tensor_string_at(method, 0), "farmhash64")) {
     return leat_kernel_invalid(c, "Unsupported fingerprint method: %.*s",
                                LEAT_SV_ARG(leat_tensor_string_at(method, 0)));
-  }
-  if (data->shape.rank == 0) {
-    return leat_kernel_invalid(c, "`data` should have at least one dimension: []");
   }
   if (leat_dtype_in(data->dtype, LEAT_DTYPES_OBJECT) && data->dtype != LEAT_DTYPE_STRING) {
     return leat_kernel_invalid(c, "Data type not supported: %s", leat_dtype_name(data->dtype));

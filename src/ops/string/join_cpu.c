@@ -197,9 +197,6 @@ typedef struct segments_s {
 static leat_status_t read_segments(const leat_kernel_context_t* c, segments_t* segments) {
   const leat_shape_t *inputs = &leat_kernel_input(c, 0)->shape,
                      *ids = &leat_kernel_input(c, 1)->shape;
-  if (leat_kernel_input(c, 2)->shape.rank != 0) {
-    return leat_kernel_invalid(c, "Number of segments must be a scalar");
-  }
   segments->ids = leat_kernel_input(c, 1);
   segments->count = leat_tensor_index_at(leat_kernel_input(c, 2), 0);
   if (segments->count < 0) {

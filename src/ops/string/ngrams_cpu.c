@@ -104,15 +104,9 @@ static leat_status_t check_widths(const leat_kernel_context_t* c, const ngrams_t
   return leat_ok_status();
 }
 
-// The splits must be a vector that divides the data into rows, one after the other and all of it.
+// The splits must divide the data into rows, one after the other and all of it.
 static leat_status_t check_splits(const leat_kernel_context_t* c) {
   const leat_tensor_t* splits = leat_kernel_input(c, 1);
-  for (int i = 0; i < 2; ++i) {
-    const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
-    if (shape->rank == 1) continue;
-    return leat_kernel_invalid(c, "%s has shape %s, must be a vector", i ? "data_splits" : "data",
-                               LEAT_SHAPE_TEXT(shape));
-  }
   int64_t size = leat_kernel_input(c, 0)->shape.element_count, before = 0;
   int64_t count = splits->shape.element_count;
   if (count == 0) return leat_ok_status();

@@ -23,10 +23,6 @@ static leat_status_t match(leat_kernel_context_t* c, const leat_pattern_t* patte
 static leat_status_t match__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t* text = leat_kernel_input(c, 1);
   leat_pattern_t* pattern;
-  if (text->shape.rank != 0) {
-    return leat_kernel_invalid(c, "Pattern must be scalar, but received %s",
-                               LEAT_SHAPE_TEXT(&text->shape));
-  }
   LEAT_RETURN_IF_ERROR(leat_pattern_create(leat_tensor_string_at(text, 0), &pattern));
   leat_status_t status = match(c, pattern);
   leat_pattern_free(pattern);

@@ -56,7 +56,7 @@ static leat_status_t segment_join_shape(leat_inference_t* c) {
   leat_partial_shape_t inputs = leat_inference_input(c, 0), ids = leat_inference_input(c, 1);
   leat_partial_shape_t rest, segments, output;
   leat_partial_value_t value;
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 2));
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, 2, &value));
   if (inputs.rank < 0 || ids.rank < 0) return leat_ok_status();
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, ids.rank));
@@ -73,67 +73,23 @@ static leat_status_t segment_join_shape(leat_inference_t* c) {
 
 // ---- Splitting ----------------------------------------------------------------------------------
 
-static leat_status_t split_shape(leat_inference_t* c) {
-  leat_partial_shape_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &unused));
-  static const struct {
-    int rank;
-    int64_t dims[2];
-  } kOutputs[] = {{2, {LEAT_DIM_UNKNOWN, 2}}, {1, {LEAT_DIM_UNKNOWN}}, {1, {2}}};
-  for (int i = 0; i < 3; ++i) {
-    leat_partial_shape_t shape;
-    LEAT_RETURN_IF_ERROR(leat_inference_make(c, kOutputs[i].rank, kOutputs[i].dims, &shape));
-    leat_inference_set_output(c, i, shape);
-  }
-  return leat_ok_status();
-}
-
 #define PARTS "indices: int64; values: string; shape: int64"
-
-// ---- N-grams ------------------------------------------------------------------------------------
-
-static leat_status_t ngrams_shape(leat_inference_t* c) {
-  leat_partial_shape_t data, splits, ngrams;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &data));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &splits));
-  LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &ngrams));
-  leat_inference_set_output(c, 0, ngrams);
-  leat_inference_set_output(c, 1, splits);
-  return leat_ok_status();
-}
-
-// ---- Regular expressions ------------------------------------------------------------------------
-// Patterns are inputs, or in the Static ops attributes.
-
-static leat_status_t match_shape(leat_inference_t* c) {
-  leat_partial_shape_t scalar;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
-  return leat_shape_unchanged(c);
-}
-
-static leat_status_t replace_shape(leat_inference_t* c) {
-  leat_partial_shape_t scalar;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &scalar));
-  return leat_shape_unchanged(c);
-}
+#define PARTS_SHAPES " -> indices[_, 2] values[_] shape[2]"
 
 // ---- Hashes -------------------------------------------------------------------------------------
 // Buckets for embedding tables, and fingerprints of rows.
 
 // The only method has eight bytes; the output's width is known once the method is.
 static leat_status_t fingerprint_shape(leat_inference_t* c) {
-  leat_partial_shape_t data = leat_inference_input(c, 0), scalar, output;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, data, 1));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &scalar));
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
   const leat_tensor_t* method = leat_inference_input_tensor(c, 1);
-  if (method && !leat_string_view_equals(leat_tensor_string_at(method, 0), "farmhash64")) {
+  if (!method) return leat_ok_status();
+  if (!leat_string_view_equals(leat_tensor_string_at(method, 0), "farmhash64")) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Unsupported method: %.*s",
                             LEAT_SV_ARG(leat_tensor_string_at(method, 0)));
   }
-  int64_t dims[] = {data.rank > 0 ? data.dims[0] : LEAT_DIM_UNKNOWN,
-                    method ? 8 : LEAT_DIM_UNKNOWN};
+  int64_t dims[] = {leat_partial_shape_dim(leat_inference_input(c, 0), 0), 8};
   LEAT_RETURN_IF_ERROR(leat_inference_make(c, 2, dims, &output));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
@@ -158,6 +114,7 @@ const leat_op_row_t leat_string_ops[] = {
      .inputs = "input: string; pos: T; len: T",
      .outputs = "output: string",
      .attrs = "T: {int32, int64}; " UNIT,
+     .shapes = "pos[...] len[...]",
      .shape = substr_shape,
      .doc = "Part of each string; a negative position counts from its end."},
     {.name = "StringLength",
@@ -202,20 +159,21 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = "output: string",
      .attrs = "separator: string = ''; Tindices: {int32, int64}; "
               "Tnumsegments: {int32, int64} = int32",
+     .shapes = "num_segments[]",
      .shape = segment_join_shape,
      .doc = "Joins the strings of each segment, in their order."},
     {.name = "StringSplit",
      .inputs = "input: string; delimiter: string",
      .outputs = PARTS,
      .attrs = "skip_empty: bool = true",
-     .shape = split_shape,
+     .shapes = "input[_] delimiter[]" PARTS_SHAPES,
      .gradient = leat_gradient_none,
      .doc = "Each string cut at any byte of the delimiter; an empty one cuts between all bytes."},
     {.name = "StringSplitV2",
      .inputs = "input: string; sep: string",
      .outputs = PARTS,
      .attrs = "maxsplit: int = -1",
-     .shape = split_shape,
+     .shapes = "input[_] sep[]" PARTS_SHAPES,
      .doc = "Each string cut at the separator, or at white space when that is empty, as by "
             "Python's str.split."},
     {.name = "StringNGrams",
@@ -224,13 +182,13 @@ const leat_op_row_t leat_string_ops[] = {
      .attrs = "separator: string; ngram_widths: list(int) >= 0; left_pad: string; "
               "right_pad: string; pad_width: int; preserve_short_sequences: bool; "
               "Tsplits: {int32, int64} = int64",
-     .shape = ngrams_shape,
+     .shapes = "data[_] data_splits[s] -> ngrams[_] ngrams_splits[s]",
      .doc = "Of each row of a ragged tensor the runs of so many strings, joined by the separator; "
             "beyond its ends lie pads."},
     {.name = "RegexFullMatch",
      .inputs = "input: string; pattern: string",
      .outputs = "output: bool",
-     .shape = match_shape,
+     .shapes = "input[...] pattern[] -> output[...]",
      .doc = "Whether the pattern matches each whole string."},
     {.name = "StaticRegexFullMatch",
      .inputs = "input: string",
@@ -242,9 +200,8 @@ const leat_op_row_t leat_string_ops[] = {
      .inputs = "input: string; pattern: string; rewrite: string",
      .outputs = "output: string",
      .attrs = "replace_global: bool = true",
-     .shape = replace_shape,
+     .shapes = "input[...] pattern[] rewrite[] -> output[...]",
      .gradient = leat_gradient_none,
-     .contract = LEAT_RULES(LEAT_RULE_SCALAR(1), LEAT_RULE_SCALAR(2)),
      .doc = "Strings in which what the pattern matches is replaced, everywhere or once."},
     {.name = "StaticRegexReplace",
      .inputs = "input: string",
@@ -283,6 +240,7 @@ const leat_op_row_t leat_string_ops[] = {
      .inputs = "data: T; method: string",
      .outputs = "fingerprint: uint8",
      .attrs = "T: type",
+     .shapes = "data[n, ...] method[] -> fingerprint[n, _]",
      .shape = fingerprint_shape,
      .doc = "The eight bytes of the fingerprint of each row."},
     // Numbers as text and text as numbers.

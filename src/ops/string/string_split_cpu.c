@@ -118,17 +118,6 @@ static splitter_t begin(const leat_kernel_context_t* c, int64_t row) {
   return s;
 }
 
-static leat_status_t check(const leat_kernel_context_t* c) {
-  const leat_tensor_t *input = leat_kernel_input(c, 0), *separator = leat_kernel_input(c, 1);
-  if (input->shape.rank != 1) {
-    return leat_kernel_invalid(c, "input must be a vector, got shape: %s",
-                               LEAT_SHAPE_TEXT(&input->shape));
-  }
-  if (separator->shape.rank == 0) return leat_ok_status();
-  return leat_kernel_invalid(c, "the separator must be a scalar, got shape: %s",
-                             LEAT_SHAPE_TEXT(&separator->shape));
-}
-
 // About how long a string takes: each of its characters is compared with those of the separator.
 static double row_ns(const splitter_t* s) {
   return 50 + (double)s->rest.size * (1 + (double)s->separator.size / 16);
@@ -154,7 +143,6 @@ static leat_status_t write_parts(leat_kernel_context_t* c, next_fn_t next, int64
 }
 
 static leat_status_t split(leat_kernel_context_t* c, next_fn_t next) {
-  LEAT_RETURN_IF_ERROR(check(c));
   int64_t rows = leat_kernel_input(c, 0)->shape.element_count, total = 0, widest = 0;
   leat_step_pace_t pace = leat_step_pace_of(c);
   for (int64_t row = 0; row < rows; ++row) {

@@ -150,10 +150,6 @@ static leat_status_t substr__cpu(leat_kernel_context_t* c) {
                .pos = leat_kernel_input(c, 1),
                .len = leat_kernel_input(c, 2)};
   leat_shape_t shape;
-  if (!leat_shape_equal(&p.pos->shape, &p.len->shape)) {
-    return leat_kernel_invalid(c, "pos and len have shapes %s and %s, must have the same",
-                               LEAT_SHAPE_TEXT(&p.pos->shape), LEAT_SHAPE_TEXT(&p.len->shape));
-  }
   LEAT_RETURN_IF_ERROR(leat_shape_broadcast(&p.input->shape, &p.pos->shape, &shape));
   bool is_broadcast = p.pos->shape.rank && !leat_shape_equal(&p.input->shape, &p.pos->shape);
   leat_status_t status = leat_ok_status();

@@ -41,14 +41,14 @@ static leat_status_t decode_with_offsets_shape(leat_inference_t* c) {
 }
 
 static leat_status_t encode_shape(leat_inference_t* c) {
-  leat_partial_shape_t values, splits, output;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 1, &values));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &splits));
-  int64_t rows = splits.dims[0] == LEAT_DIM_UNKNOWN ? LEAT_DIM_UNKNOWN : splits.dims[0] - 1;
-  if (splits.dims[0] == 0) {
+  leat_partial_shape_t output;
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  int64_t splits = leat_partial_shape_dim(leat_inference_input(c, 1), 0);
+  if (splits == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (splits == 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "input_splits is empty, must have an element");
   }
-  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, &rows, &output));
+  LEAT_RETURN_IF_ERROR(leat_inference_make(c, 1, (int64_t[]){splits - 1}, &output));
   leat_inference_set_output(c, 0, output);
   return leat_ok_status();
 }
@@ -82,6 +82,7 @@ const leat_op_row_t leat_unicode_ops[] = {
      .outputs = "output: string",
      .attrs = "errors: {'ignore', 'replace', 'strict'} = 'replace'; " OUTPUT
               "replacement_char: int = 65533" SPLITS,
+     .shapes = "input_values[_] input_splits[_] -> output[_]",
      .shape = encode_shape,
      .doc = "A text of the characters in each row."},
     {.name = "UnicodeScript",

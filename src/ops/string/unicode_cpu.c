@@ -201,9 +201,8 @@ static leat_status_t decode_with_offsets__cpu(leat_kernel_context_t* c) {
 static leat_status_t check_splits(leat_kernel_context_t* c, const leat_tensor_t* splits,
                                   int64_t count) {
   int64_t size = splits->shape.element_count, last = 0;
-  if (splits->shape.rank != 1 || size == 0) {
-    return leat_kernel_invalid(c, "input_splits has shape %s, must be a vector with an element",
-                               LEAT_SHAPE_TEXT(&splits->shape));
+  if (size == 0) {
+    return leat_kernel_invalid(c, "input_splits is empty, must have an element");
   }
   for (int64_t i = 0; i < size; ++i) {
     int64_t end = leat_tensor_index_at(splits, i);
@@ -246,10 +245,6 @@ static leat_status_t encode__cpu(leat_kernel_context_t* c) {
   const leat_tensor_t *values = leat_kernel_input(c, 0), *splits = leat_kernel_input(c, 1);
   leat_string_builder_t text;
   leat_tensor_t* output;
-  if (values->shape.rank != 1) {
-    return leat_kernel_invalid(c, "input_values has shape %s, must be a vector",
-                               LEAT_SHAPE_TEXT(&values->shape));
-  }
   LEAT_RETURN_IF_ERROR(check_splits(c, splits, values->shape.element_count));
   leat_shape_t shape = leat_shape_vector(splits->shape.element_count - 1);
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &shape, &output));
