@@ -13,56 +13,9 @@
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
 
-static leat_status_t vars_shape(leat_inference_t* c) {
-  leat_partial_shape_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 0, &unused));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &unused));
-  return leat_shape_unchanged(c);
-}
-
-static leat_status_t set_outputs(leat_inference_t* c, leat_partial_shape_t inputs,
-                                 leat_partial_shape_t range) {
-  leat_inference_set_output(c, 0, inputs);
-  leat_inference_set_output(c, 1, range);
-  leat_inference_set_output(c, 2, range);
-  return leat_ok_status();
-}
-
-static leat_status_t vars_gradient_shape(leat_inference_t* c) {
-  leat_partial_shape_t inputs, range;
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
-                                            leat_inference_input(c, 1), &inputs));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 2), 0, &range));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, range, leat_inference_input(c, 3), &range));
-  return set_outputs(c, inputs, range);
-}
-
-// Inputs |first| and |first| + 1 must be vectors as long as the last dimension of |inputs|.
-static leat_status_t merge_channels(leat_inference_t* c, leat_partial_shape_t inputs, int first,
-                                    leat_partial_shape_t* out_range) {
-  leat_partial_shape_t last;
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_with_rank(c, leat_inference_input(c, first), 1, out_range));
-  LEAT_RETURN_IF_ERROR(
-      leat_inference_merge(c, *out_range, leat_inference_input(c, first + 1), out_range));
-  LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, inputs, -1, INT32_MAX, &last));
-  return leat_inference_merge(c, *out_range, last, out_range);
-}
-
-static leat_status_t channels_shape(leat_inference_t* c) {
-  leat_partial_shape_t inputs = leat_inference_input(c, 0), range;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, 1));
-  LEAT_RETURN_IF_ERROR(merge_channels(c, inputs, 1, &range));
-  return leat_shape_unchanged(c);
-}
-
 static leat_status_t channels_gradient_shape(leat_inference_t* c) {
-  leat_partial_shape_t inputs = leat_inference_input(c, 0), range;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_least(c, inputs, 1));
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, inputs, 4));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, inputs, leat_inference_input(c, 1), &inputs));
-  LEAT_RETURN_IF_ERROR(merge_channels(c, inputs, 2, &range));
-  return set_outputs(c, inputs, range);
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
+  return leat_inference_with_rank_at_most(c, leat_inference_input(c, 0), 4);
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
@@ -118,6 +71,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .inputs = "gradients: float; inputs: float",
      .outputs = "backprops: float",
      .attrs = "min: float = -6.0; max: float = 6.0; " BITS,
+     .shapes = "gradients[...] inputs[...]",
      .shape = leat_shape_unchanged,
      .gradient = leat_gradient_none,
      .doc = "The gradients where the inputs lie within the range."},
@@ -125,27 +79,30 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .inputs = "inputs: float; min: float; max: float",
      .outputs = "outputs: float",
      .attrs = BITS,
-     .shape = vars_shape,
+     .shapes = "inputs[...] min[] max[] -> outputs[...]",
      .gradient = vars_gradient,
      .doc = "The inputs as a quantised type over [min, max] would keep them."},
     {.name = "FakeQuantWithMinMaxVarsGradient",
      .inputs = "gradients: float; inputs: float; min: float; max: float",
      .outputs = GRADIENT_OUTPUTS,
      .attrs = BITS,
-     .shape = vars_gradient_shape,
+     .shapes = "gradients[...] inputs[...] min[] max[] -> backprops_wrt_input[...] "
+               "backprop_wrt_min[] backprop_wrt_max[]",
      .gradient = leat_gradient_none,
      .doc = "The gradients within the range, and the sums of those below and above."},
     {.name = "FakeQuantWithMinMaxVarsPerChannel",
      .inputs = "inputs: float; min: float; max: float",
      .outputs = "outputs: float",
      .attrs = BITS,
-     .shape = channels_shape,
+     .shapes = "inputs[..., d] min[d] max[d] -> outputs[..., d]",
      .gradient = channels_gradient,
      .doc = "The inputs as quantised types over a range a channel would keep them."},
     {.name = "FakeQuantWithMinMaxVarsPerChannelGradient",
      .inputs = "gradients: float; inputs: float; min: float; max: float",
      .outputs = GRADIENT_OUTPUTS,
      .attrs = BITS,
+     .shapes = "gradients[..., d] inputs[..., d] min[d] max[d] -> backprops_wrt_input[..., d] "
+               "backprop_wrt_min[d] backprop_wrt_max[d]",
      .shape = channels_gradient_shape,
      .gradient = leat_gradient_none,
      .doc = "The gradients within the ranges, and by channel the sums of those below and above."},

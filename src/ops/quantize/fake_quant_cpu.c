@@ -95,24 +95,10 @@ typedef struct ranges_s {
   const float* max;
 } ranges_t;
 
-// Reads min and max from inputs |first| and |first| + 1; the input before them is the tensor.
-static leat_status_t read_ranges(const leat_kernel_context_t* c, int first, ranges_t* out_ranges) {
-  const leat_shape_t* inputs = &leat_kernel_input(c, first - 1)->shape;
+// The ranges in inputs |first| and |first| + 1.
+static ranges_t read_ranges(const leat_kernel_context_t* c, int first) {
   const leat_tensor_t* min = leat_kernel_input(c, first);
-  const leat_tensor_t* max = leat_kernel_input(c, first + 1);
-  bool by_channel = leat_string_view_starts_with(c->kernel->op->name,
-                                                 LEAT_SV("FakeQuantWithMinMaxVarsPerChannel"));
-  int rank = by_channel ? 1 : 0;
-  int64_t channels = by_channel && inputs->rank > 0 ? leat_shape_dim(inputs, inputs->rank - 1) : 1;
-  if (min->shape.rank != rank || max->shape.rank != rank || min->shape.element_count != channels ||
-      max->shape.element_count != channels || inputs->rank < rank) {
-    return leat_kernel_invalid(c, "min and max have shapes %s and %s, must be of rank %d and %lld "
-                               "elements",
-                               LEAT_SHAPE_TEXT(&min->shape), LEAT_SHAPE_TEXT(&max->shape), rank,
-                               (long long)channels);
-  }
-  *out_ranges = (ranges_t){channels, min->data, max->data};
-  return leat_ok_status();
+  return (ranges_t){min->shape.element_count, min->data, leat_kernel_input(c, first + 1)->data};
 }
 
 // The steps of each range; the caller releases |out_steps|, which holds steps_t.
@@ -172,8 +158,7 @@ static leat_status_t args__cpu(leat_kernel_context_t* c) {
 }
 
 static leat_status_t vars__cpu(leat_kernel_context_t* c) {
-  ranges_t ranges;
-  LEAT_RETURN_IF_ERROR(read_ranges(c, 1, &ranges));
+  const ranges_t ranges = read_ranges(c, 1);
   return quantize(c, &ranges);
 }
 
@@ -198,19 +183,10 @@ static void pass_gradients(const leat_tensor_t* gradients, const leat_tensor_t* 
   }
 }
 
-static leat_status_t check_gradients(const leat_kernel_context_t* c) {
-  const leat_shape_t* gradients = &leat_kernel_input(c, 0)->shape;
-  const leat_shape_t* inputs = &leat_kernel_input(c, 1)->shape;
-  if (leat_shape_equal(gradients, inputs)) return leat_ok_status();
-  return leat_kernel_invalid(c, "gradients have shape %s, must have that of inputs, %s",
-                             LEAT_SHAPE_TEXT(gradients), LEAT_SHAPE_TEXT(inputs));
-}
-
 static leat_status_t args_gradient__cpu(leat_kernel_context_t* c) {
   const fake_quant_state_t* state = leat_kernel_state(c);
   const leat_tensor_t* inputs = leat_kernel_input(c, 1);
   leat_tensor_t* output;
-  LEAT_RETURN_IF_ERROR(check_gradients(c));
   LEAT_RETURN_IF_ERROR(leat_kernel_allocate_output(c, 0, &inputs->shape, &output));
   steps_t steps = make_steps(state, state->min, state->max);
   pass_gradients(leat_kernel_input(c, 0), inputs, &steps, 1, output->data, NULL, NULL);
@@ -238,10 +214,8 @@ static leat_status_t back(leat_kernel_context_t* c, const ranges_t* ranges, cons
 }
 
 static leat_status_t vars_gradient__cpu(leat_kernel_context_t* c) {
-  ranges_t ranges;
+  const ranges_t ranges = read_ranges(c, 2);
   leat_tensor_t steps, sums;
-  LEAT_RETURN_IF_ERROR(check_gradients(c));
-  LEAT_RETURN_IF_ERROR(read_ranges(c, 2, &ranges));
   LEAT_RETURN_IF_ERROR(make_all_steps(c, &ranges, &steps));
   leat_shape_t shape = leat_shape_vector(2 * ranges.channels);
   leat_status_t status = leat_kernel_allocate_temporary(c, LEAT_DTYPE_DOUBLE, &shape, &sums);

@@ -44,17 +44,14 @@ static leat_status_t v2_shape(leat_inference_t* c) {
 
 // Input 3 is the number of bits.
 static leat_status_t v3_shape(leat_inference_t* c) {
-  leat_partial_shape_t unused;
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 3), 0, &unused));
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
   return v2_shape(c);
 }
 
 static leat_status_t v4_grad_shape(leat_inference_t* c) {
-  leat_partial_shape_t range, inputs;
+  leat_partial_shape_t range;
+  LEAT_RETURN_IF_ERROR(leat_shape_by_pattern(c));
   LEAT_RETURN_IF_ERROR(check_range(c, 2, &range));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge(c, leat_inference_input(c, 0),
-                                            leat_inference_input(c, 1), &inputs));
-  leat_inference_set_output(c, 0, inputs);
   leat_inference_set_output(c, 1, range);
   leat_inference_set_output(c, 2, range);
   return leat_ok_status();
@@ -128,6 +125,7 @@ const leat_op_row_t leat_quantization_ops[] = {
      .outputs = "output: T",
      .attrs = "signed_input: bool = true; range_given: bool = true; " FLOATS
               "; narrow_range: bool = false; axis: int = -1",
+     .shapes = "num_bits[]",
      .shape = v3_shape,
      .gradient = pass_gradient,
      .doc = "As QuantizeAndDequantizeV2, with num_bits an input."},
@@ -142,6 +140,7 @@ const leat_op_row_t leat_quantization_ops[] = {
      .inputs = "gradients: T; input: T; input_min: T; input_max: T",
      .outputs = "input_backprop: T; input_min_backprop: T; input_max_backprop: T",
      .attrs = FLOATS "; axis: int = -1",
+     .shapes = "gradients[...] input[...] -> input_backprop[...]",
      .shape = v4_grad_shape,
      .doc = "The gradients where the input lies within the range; none for the range."},
     {.name = "QuantizeV2",
