@@ -27,13 +27,6 @@ static leat_status_t set_text(leat_kernel_context_t* c, leat_string_builder_t* t
 // for ShardedFilespec (base, count), a pattern that matches all shards.
 static leat_status_t sharded_name__cpu(leat_kernel_context_t* c) {
   int count = leat_kernel_input_count(c);
-  for (int i = 0; i < count; ++i) {
-    const leat_tensor_t* input = leat_kernel_input(c, i);
-    if (input->shape.rank == 0) continue;
-    return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
-                               LEAT_SV_ARG(c->kernel->op->inputs[i].name),
-                               LEAT_SHAPE_TEXT(&input->shape));
-  }
   leat_string_view_t base = leat_tensor_string_at(leat_kernel_input(c, 0), 0);
   leat_string_builder_t text;
   leat_string_builder_initialize(leat_allocator_system(), &text);
@@ -119,12 +112,6 @@ static leat_status_t merge_prefixes(const leat_kernel_context_t* c, leat_arena_t
 
 static leat_status_t merge__cpu(leat_kernel_context_t* c) {
   leat_arena_t arena;
-  if (leat_kernel_input(c, 0)->shape.rank != 1 || leat_kernel_input(c, 1)->shape.rank != 0) {
-    return leat_kernel_invalid(c, "checkpoint_prefixes and destination_prefix have shapes %s and "
-                               "%s, must be a vector and a scalar",
-                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 0)->shape),
-                               LEAT_SHAPE_TEXT(&leat_kernel_input(c, 1)->shape));
-  }
   leat_arena_initialize(leat_allocator_system(), 0, &arena);
   leat_status_t status = merge_prefixes(c, &arena);
   leat_arena_deinitialize(&arena);

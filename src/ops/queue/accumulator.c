@@ -10,15 +10,7 @@
 #include "ops/op_rows.h"
 
 // The step and the number of gradients are scalars. What an accumulator gives back has the shape
-// that it was made with, which these functions do not look up.
-static leat_status_t step_shape(leat_inference_t* c) {
-  return leat_shape_check_scalar(c, 1);
-}
-
-static leat_status_t take_shape(leat_inference_t* c) {
-  LEAT_RETURN_IF_ERROR(leat_shape_check_scalar(c, 1));
-  return leat_shape_unknown(c);
-}
+// that it was made with, which the rows do not look up.
 
 #define NUMBER                                                                                \
   "dtype: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, "       \
@@ -45,19 +37,20 @@ static leat_status_t take_shape(leat_inference_t* c) {
   {.name = op_name "SetGlobalStep",                                                           \
    .inputs = "handle: " type "; new_global_step: int64",                                      \
    .flags = op_flags,                                                                         \
-   .shape = step_shape,                                                                       \
+   .shapes = "new_global_step[]",                                                             \
    .gradient = leat_gradient_none,                                                            \
    .doc = "Gradients of earlier steps are stale from now on."},                               \
   {.name = op_name "ApplyGradient",                                                           \
    .inputs = "handle: " type "; local_step: int64; gradient: dtype",                          \
    .attrs = NUMBER,                                                                           \
    .flags = op_flags,                                                                         \
-   .shape = step_shape,                                                                       \
+   .shapes = "local_step[]",                                                                  \
    .gradient = leat_gradient_none,                                                            \
    .doc = "Adds a gradient, unless it is stale."},                                            \
   {                                                                                           \
     .name = op_name "TakeGradient", .inputs = "handle: " type "; num_required: int32",        \
-    .outputs = "average: dtype", .attrs = NUMBER, .flags = op_flags, .shape = take_shape,     \
+    .outputs = "average: dtype", .attrs = NUMBER, .flags = op_flags,                          \
+    .shapes = "num_required[]",                                                               \
     .gradient = leat_gradient_none, .doc = "Takes the mean when enough gradients were added." \
   }
 
@@ -75,14 +68,14 @@ const leat_op_row_t leat_sparse_accumulator_ops[] = {
      .inputs = "handle: Ref(string); local_step: int64; gradient_indices: int64; "
                "gradient_values: dtype; gradient_shape: int64",
      .attrs = NUMBER "; has_known_shape: bool",
-     .shape = step_shape,
+     .shapes = "local_step[]",
      .gradient = leat_gradient_none,
      .doc = "Adds rows of a gradient, unless it is stale."},
     {.name = "SparseAccumulatorTakeGradient",
      .inputs = "handle: Ref(string); num_required: int32",
      .outputs = "indices: int64; values: dtype; shape: int64",
      .attrs = NUMBER,
-     .shape = take_shape,
+     .shapes = "num_required[]",
      .gradient = leat_gradient_none,
      .doc = "Takes the mean of the rows when enough gradients were added."},
     LEAT_OP_ROWS_END,

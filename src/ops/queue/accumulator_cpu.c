@@ -105,13 +105,6 @@ static leat_status_t find_accumulator_of(leat_kernel_context_t* c,
   return status;
 }
 
-static leat_status_t check_scalar(const leat_kernel_context_t* c, const char* what) {
-  const leat_tensor_t* input = leat_kernel_input(c, 1);
-  if (input->shape.rank == 0) return leat_ok_status();
-  return leat_kernel_invalid(c, "Argument %s must be scalar, but had bad shape %s", what,
-                             LEAT_SHAPE_TEXT(&input->shape));
-}
-
 // ---- Arithmetic ---------------------------------------------------------------------------------
 
 #define DIVIDE(name, type, widen, narrow)                                               \
@@ -152,7 +145,6 @@ static void apply(void* data) {
 leat_status_t leat_accumulator_apply(leat_kernel_context_t* c,
                                      const leat_accumulator_vtable_t* vtable) {
   application_t application = {.context = c};
-  LEAT_RETURN_IF_ERROR(check_scalar(c, "local_step"));
   LEAT_RETURN_IF_ERROR(find_accumulator_of(c, vtable, &application.accumulator));
   application.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
   leat_wait_queue_change(&application.accumulator->wait_queue, apply, &application, 0);
@@ -167,7 +159,6 @@ static void set_step(void* data) {
 
 static leat_status_t set_global_step__cpu(leat_kernel_context_t* c) {
   application_t application = {.context = c};
-  LEAT_RETURN_IF_ERROR(check_scalar(c, "new_global_step"));
   LEAT_RETURN_IF_ERROR(find_accumulator(c, &application.accumulator));
   application.step = *leat_tensor_data(leat_kernel_input(c, 1), const int64_t);
   leat_wait_queue_change(&application.accumulator->wait_queue, set_step, &application, 0);
@@ -216,7 +207,6 @@ static void finish_take(leat_attempt_t* self) {
 static leat_status_t check_taking(const leat_kernel_context_t* c, const leat_accumulator_t* a,
                                   int values_output) {
   const leat_tensor_t* number = leat_kernel_input(c, 1);
-  LEAT_RETURN_IF_ERROR(check_scalar(c, "num_required"));
   int32_t required = *leat_tensor_data(number, const int32_t);
   if (required <= 0) {
     return leat_kernel_invalid(c, "Argument num_required must be positive, but was %d", required);
