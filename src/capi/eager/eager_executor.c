@@ -10,8 +10,8 @@
 struct TFE_Executor {
   leat_reference_count_t references;
   bool is_async;
-  leat_spinlock_t lock;
-  leat_status_t error;  // guarded by |lock|
+  leat_mutex_t mutex;
+  leat_status_t error;  // guarded by |mutex|
 };
 
 // A thread's executor in a context; in a list of the context.
@@ -33,27 +33,32 @@ static uint64_t number_of_thread(void) {
 TFE_Executor* TFE_NewExecutor(bool is_async, bool enable_streaming_enqueue,
                               int in_flight_nodes_limit) {
   TFE_Executor* executor = leat_capi_allocate(sizeof *executor);
-  if (executor) *executor = (TFE_Executor){.references = 1, .is_async = is_async};
+  if (!executor) return NULL;
+  *executor = (TFE_Executor){.references = 1, .is_async = is_async};
+  leat_mutex_initialize(&executor->mutex);
   return executor;
 }
 
 void TFE_DeleteExecutor(TFE_Executor* executor) {
   if (!executor || !leat_reference_count_release(&executor->references)) return;
   leat_status_free(executor->error);
+  leat_mutex_deinitialize(&executor->mutex);
   leat_allocator_free(leat_allocator_system(), executor);
 }
 
 bool TFE_ExecutorIsAsync(TFE_Executor* executor) { return executor->is_async; }
 
 leat_status_t leat_eager_executor_error(TFE_Executor* executor) {
-  leat_spinlock_lock(&executor->lock);
+  leat_mutex_lock(&executor->mutex);
   leat_status_t error = leat_status_clone(executor->error);
-  leat_spinlock_unlock(&executor->lock);
+  leat_mutex_unlock(&executor->mutex);
   return error;
 }
 
 void leat_eager_executor_fail(TFE_Executor* executor, leat_status_t status) {
-  leat_spinlock_join_status(&executor->lock, &executor->error, status);
+  leat_mutex_lock(&executor->mutex);
+  executor->error = leat_status_join(executor->error, status);
+  leat_mutex_unlock(&executor->mutex);
 }
 
 void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* status) {
@@ -61,10 +66,10 @@ void TFE_ExecutorWaitForAllPendingNodes(TFE_Executor* executor, TF_Status* statu
 }
 
 void TFE_ExecutorClearError(TFE_Executor* executor) {
-  leat_spinlock_lock(&executor->lock);
+  leat_mutex_lock(&executor->mutex);
   leat_status_t error = executor->error;
   executor->error = leat_ok_status();
-  leat_spinlock_unlock(&executor->lock);
+  leat_mutex_unlock(&executor->mutex);
   leat_status_free(error);
 }
 
