@@ -175,6 +175,9 @@ typedef struct bound_s {
   int64_t groups[LEAT_PATTERN_MAX_GROUPS][LEAT_SHAPE_MAX_RANK];
 } bound_t;
 
+// Why a shape does not fit an item: its rank, a size, or what lies between, by rank or by a size.
+typedef enum misfit_e { FITS, MISFIT_RANK, MISFIT_SIZE, MISFIT_GROUP_RANK, MISFIT_GROUP } misfit_t;
+
 static bool dim_fits(int32_t dim, int64_t size, bound_t* bound) {
   if (dim == LEAT_PATTERN_ANY) return true;
   if (dim >= 0) return size == dim;
@@ -183,44 +186,104 @@ static bool dim_fits(int32_t dim, int64_t size, bound_t* bound) {
   return *name == size;
 }
 
-static bool group_fits(int group, const int64_t* dims, int rank, bound_t* bound) {
+static misfit_t judge_group(int group, const int64_t* dims, int rank, bound_t* bound) {
   if (bound->group_ranks[group] < 0) {
     bound->group_ranks[group] = rank;
     for (int i = 0; i < rank; ++i) bound->groups[group][i] = dims[i];
   }
-  if (bound->group_ranks[group] != rank) return false;
+  if (bound->group_ranks[group] != rank) return MISFIT_GROUP_RANK;
   for (int i = 0; i < rank; ++i) {
-    if (bound->groups[group][i] != dims[i]) return false;
+    if (bound->groups[group][i] != dims[i]) return MISFIT_GROUP;
   }
-  return true;
+  return FITS;
 }
 
-static bool item_fits(const leat_shape_item_t* item, const leat_shape_t* shape, bound_t* bound) {
+static misfit_t judge_item(const leat_shape_item_t* item, const leat_shape_t* shape,
+                           bound_t* bound) {
   const int64_t* dims = leat_shape_dims(shape);
   const int between = shape->rank - item->dim_count;
-  if (item->group_at < 0 ? between != 0 : between < 0) return false;
+  if (item->group_at < 0 ? between != 0 : between < 0) return MISFIT_RANK;
   for (int i = 0; i < item->dim_count; ++i) {
     const bool is_behind = item->group_at >= 0 && i >= item->group_at;
-    if (!dim_fits(item->dims[i], dims[is_behind ? i + between : i], bound)) return false;
+    if (!dim_fits(item->dims[i], dims[is_behind ? i + between : i], bound)) return MISFIT_SIZE;
   }
-  return item->group_at < 0 || group_fits(item->group, dims + item->group_at, between, bound);
+  if (item->group_at < 0) return FITS;
+  return judge_group(item->group, dims + item->group_at, between, bound);
 }
 
-static LEAT_COLD leat_status_t misfit(const leat_kernel_context_t* c) {
+// The words of a row, with the shape of the input in the place of each '%', or its rank for "%r".
+static void print_row_words(leat_string_builder_t* out, leat_string_view_t words,
+                            const leat_shape_t* shape) {
+  for (size_t i = 0; i < words.size; ++i) {
+    if (words.data[i] != '%') {
+      leat_string_builder_print(out, "%c", words.data[i]);
+    } else if (i + 1 < words.size && words.data[i + 1] == 'r') {
+      leat_string_builder_print(out, "%d", shape->rank);
+      ++i;
+    } else {
+      leat_string_builder_print(out, "%s", LEAT_SHAPE_TEXT(shape));
+    }
+  }
+}
+
+// Whether the last two dimensions, which have one name, differ.
+static bool is_not_square(const leat_shape_item_t* item, const leat_shape_t* shape) {
+  const int n = item->dim_count;
+  return n >= 2 && item->dims[n - 1] < 0 && item->dims[n - 1] == item->dims[n - 2] &&
+         dim_of(shape, -1) != dim_of(shape, -2);
+}
+
+// Says what is wrong with input |input|, of |shape|. Of leading dimensions and of square matrices
+// these are TensorFlow's words.
+static void print_misfit(const leat_kernel_context_t* c, const leat_shape_item_t* item, int input,
+                         const leat_shape_t* shape, misfit_t misfit, leat_string_builder_t* out) {
+  const leat_string_view_t words = misfit == MISFIT_RANK ? item->rank_words : item->size_words;
+  const char* text = LEAT_SHAPE_TEXT(shape);
+  if (misfit == MISFIT_GROUP_RANK && item->dim_count) {
+    leat_string_builder_print(out, "All input tensors must have the same rank.");
+  } else if (misfit == MISFIT_GROUP && item->dim_count) {
+    leat_string_builder_print(out, "All input tensors must have the same outer dimensions.");
+  } else if (words.size) {
+    print_row_words(out, words, shape);
+  } else if (misfit == MISFIT_SIZE && is_not_square(item, shape)) {
+    leat_string_builder_print(out, "Input matrix must be square.");
+  } else if (misfit == MISFIT_RANK && item->group_at >= 0) {
+    leat_string_builder_print(out, "Input tensor %d must have rank >= %d, got %d", input,
+                              item->dim_count, shape->rank);
+  } else if (misfit == MISFIT_RANK) {
+    const leat_rule_t rule = {.kind = LEAT_RULE_RANK_, .x = (int16_t)item->dim_count};
+    leat_string_builder_print(out, "input %s must be %s, has shape %s",
+                              INPUT_NAME(c->kernel, input),
+                              rule_words(c->kernel, &rule, NULL, (char[64]){0}, 64), text);
+  } else {
+    leat_string_builder_print(out, "input %s does not fit, it has shape %s",
+                              INPUT_NAME(c->kernel, input), text);
+  }
+}
+
+static LEAT_COLD leat_status_t refuse(const leat_kernel_context_t* c,
+                                      const leat_shape_item_t* item, int input, misfit_t misfit) {
   enum { MOST_SHAPES = 8 };
-  leat_string_builder_t shapes;
+  leat_string_builder_t words, shapes;
+  leat_string_builder_initialize(leat_allocator_system(), &words);
   leat_string_builder_initialize(leat_allocator_system(), &shapes);
-  for (int i = 0; i < c->kernel->input_count && i < MOST_SHAPES; ++i) {
+  for (int i = 0; i < c->kernel->input_count; ++i) {
     subject_t subject;
     find_subject(c, i, &subject);
-    leat_string_builder_print(&shapes, "%s%s", i ? ", " : "",
-                              subject.shape ? LEAT_SHAPE_TEXT(subject.shape) : "none");
+    if (i == input && subject.shape) print_misfit(c, item, i, subject.shape, misfit, &words);
+    if (i < MOST_SHAPES) {
+      leat_string_builder_print(&shapes, "%s%s", i ? ", " : "",
+                                subject.shape ? LEAT_SHAPE_TEXT(subject.shape) : "none");
+    }
     release_subject(&subject);
   }
-  const leat_string_view_t text = leat_string_builder_view(&shapes);
-  leat_status_t status = leat_kernel_invalid(c, "the shapes must be %s, those of the inputs are "
-                                             "%.*s%s", c->kernel->shapes->text, LEAT_SV_ARG(text),
-                                             c->kernel->input_count > MOST_SHAPES ? ", ..." : "");
+  const leat_string_view_t first = leat_string_builder_view(&words);
+  const leat_string_view_t all = leat_string_builder_view(&shapes);
+  leat_status_t status = leat_kernel_invalid(
+      c, "%.*s; the shapes must be %s, those of the inputs are %.*s%s", LEAT_SV_ARG(first),
+      c->kernel->shapes->text, LEAT_SV_ARG(all),
+      c->kernel->input_count > MOST_SHAPES ? ", ..." : "");
+  leat_string_builder_deinitialize(&words);
   leat_string_builder_deinitialize(&shapes);
   return status;
 }
@@ -237,9 +300,9 @@ static leat_status_t check_pattern(const leat_kernel_context_t* c,
     for (int k = range.begin; k < range.end; ++k) {
       subject_t subject;
       find_subject(c, k, &subject);
-      const bool fits = !subject.shape || item_fits(item, subject.shape, &bound);
+      const misfit_t misfit = subject.shape ? judge_item(item, subject.shape, &bound) : FITS;
       release_subject(&subject);
-      if (LEAT_UNLIKELY(!fits)) return misfit(c);
+      if (LEAT_UNLIKELY(misfit != FITS)) return refuse(c, item, k, misfit);
     }
   }
   return leat_ok_status();

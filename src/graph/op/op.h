@@ -229,6 +229,11 @@ typedef struct leat_op_row_s {
   // (graph/op/shape_pattern.h): checked when a node is added, as far as they are known, and before
   // each run of a kernel. NULL: any.
   const char* shapes;
+  // What the error before a run says of an input that does not fit |shapes|, where clients know
+  // TensorFlow's words: "b: b must be a vector, saw: % | The length of `b` must be that of `a`",
+  // entries separated by ';'. A '%' stands for the shape of the input and "%r" for its rank; the
+  // words behind the '|' are for a shape of the right rank. NULL: words that follow from |shapes|.
+  const char* misfits;
   // Infers the shapes of the outputs from those of the inputs, and refuses inputs that cannot fit.
   // It runs when a node is added. NULL: what |shapes| says; a function is for what a pattern
   // cannot say, because it depends on attributes or values. See leat_shape_unchanged and its

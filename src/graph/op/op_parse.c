@@ -371,7 +371,7 @@ leat_status_t leat_op_parse(const leat_op_row_t* row, leat_arena_t* arena, leat_
                             &op->has_ref_outputs);
   }
   if (!status && row->shapes) {
-    status = leat_shape_pattern_parse(row->shapes, op, arena, &op->shapes);
+    status = leat_shape_pattern_parse(row->shapes, row->misfits, op, arena, &op->shapes);
   }
   if (status) {
     leat_op_release_defaults(op);

@@ -140,8 +140,7 @@ static leat_status_t read_item(reader_t* r, leat_shape_item_t* out_item) {
 }
 
 // Reads items up to the arrow, or, of the outputs, up to the end of the text.
-static leat_status_t read_items(reader_t* r, const leat_shape_item_t** out_items,
-                                int* out_count) {
+static leat_status_t read_items(reader_t* r, leat_shape_item_t** out_items, int* out_count) {
   leat_shape_item_t items[MAX_ITEMS], *copy;
   int count = 0;
   while (r->text.at < r->text.end && (r->is_output || !leat_attr_text_take(&r->text, "->"))) {
@@ -155,17 +154,55 @@ static leat_status_t read_items(reader_t* r, const leat_shape_item_t** out_items
   return leat_ok_status();
 }
 
-leat_status_t leat_shape_pattern_parse(const char* text, const leat_op_t* op, leat_arena_t* arena,
+// ---- Words of errors ----------------------------------------------------------------------------
+
+// Takes |*rest| up to the first |separator|, without the space around, and leaves what follows.
+static leat_string_view_t take_until(leat_string_view_t* rest, char separator) {
+  const size_t at = leat_string_view_find(*rest, separator);
+  const bool is_found = at < rest->size;
+  const leat_string_view_t taken = is_found ? leat_string_view_make(rest->data, at) : *rest;
+  *rest = leat_string_view_from_index(*rest, is_found ? at + 1 : rest->size);
+  return leat_string_view_trim(taken);
+}
+
+static leat_status_t read_misfits(const char* misfits, const leat_op_t* op,
+                                  leat_shape_pattern_t* p) {
+  leat_string_view_t rest = leat_string_view_from(misfits);
+  while (rest.size) {
+    leat_string_view_t entry = take_until(&rest, ';');
+    const leat_string_view_t name = take_until(&entry, ':');
+    leat_shape_item_t* item = NULL;
+    for (int i = 0; i < p->input_count; ++i) {
+      const leat_string_view_t input = op->inputs[p->inputs[i].argument].name;
+      if (leat_string_view_equal(input, name)) item = &p->inputs[i];
+    }
+    if (!item || !entry.size) {
+      return leat_make_status(LEAT_INVALID_ARGUMENT,
+                              "Parsing the misfits of op %.*s failed: '%.*s' must be an input of "
+                              "the pattern '%s', with words behind a ':'", LEAT_SV_ARG(op->name),
+                              LEAT_SV_ARG(name), p->text);
+    }
+    item->rank_words = take_until(&entry, '|');
+    item->size_words = leat_string_view_trim(entry);
+  }
+  return leat_ok_status();
+}
+
+leat_status_t leat_shape_pattern_parse(const char* shapes, const char* misfits,
+                                       const leat_op_t* op, leat_arena_t* arena,
                                        const leat_shape_pattern_t** out_pattern) {
   leat_shape_pattern_t* p;
+  leat_shape_item_t* outputs;
   LEAT_RETURN_IF_ERROR(LEAT_NEW(arena, 1, &p));
-  p->text = text;
-  reader_t r = {.text = {text, text + strlen(text), arena}, .op = op, .arena = arena,
+  p->text = shapes;
+  reader_t r = {.text = {shapes, shapes + strlen(shapes), arena}, .op = op, .arena = arena,
                 .pattern = p};
   leat_attr_text_skip_space(&r.text);
   LEAT_RETURN_IF_ERROR(read_items(&r, &p->inputs, &p->input_count));
   r.is_output = true;
-  LEAT_RETURN_IF_ERROR(read_items(&r, &p->outputs, &p->output_count));
+  LEAT_RETURN_IF_ERROR(read_items(&r, &outputs, &p->output_count));
+  p->outputs = outputs;
+  if (misfits) LEAT_RETURN_IF_ERROR(read_misfits(misfits, op, p));
   *out_pattern = p;
   return leat_ok_status();
 }

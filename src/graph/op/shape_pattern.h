@@ -34,11 +34,14 @@ typedef struct leat_shape_item_s {
   const int32_t* dims;  // [dim_count]
   int group_at;         // how many of them stand before the group; -1: there is none
   int group;            // its number
+  // Of an input: what an error says first about a wrong rank and about a wrong size
+  // (leat_op_row_t.misfits); empty: nothing of its own.
+  leat_string_view_t rank_words, size_words;
 } leat_shape_item_t;
 
 typedef struct leat_shape_pattern_s {
   const char* text;
-  const leat_shape_item_t* inputs;  // [input_count] items
+  leat_shape_item_t* inputs;  // [input_count] items
   int input_count;
   const leat_shape_item_t* outputs;
   int output_count;
@@ -53,10 +56,12 @@ typedef struct leat_argument_range_s {
   int begin, end;
 } leat_argument_range_t;
 
-// Parses |text| for |op|, whose arguments are known. INVALID_ARGUMENT, with the place, when it is
-// malformed, names no argument of the op or one behind two that repeat, or when an output has a
-// name or a group that no input has.
-LEAT_MUST_USE leat_status_t leat_shape_pattern_parse(const char* text, const struct leat_op_s* op,
+// Parses the texts |shapes| and |misfits| (NULL: none) of a row for |op|, whose arguments are
+// known. INVALID_ARGUMENT, with the place, when one is malformed, names no argument of the op or
+// one behind two that repeat, or when an output has a name or a group that no input has, and when
+// |misfits| speaks of an input without an item. Both texts are borrowed.
+LEAT_MUST_USE leat_status_t leat_shape_pattern_parse(const char* shapes, const char* misfits,
+                                                     const struct leat_op_s* op,
                                                      leat_arena_t* arena,
                                                      const leat_shape_pattern_t** out_pattern);
 // The tensors of input (or output) |argument| in a node that has |tensor_count| of them.

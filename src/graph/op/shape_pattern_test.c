@@ -102,11 +102,39 @@ static void malformed_patterns_are_refused(void** state) {
   leat_arena_deinitialize(&arena);
 }
 
+static void errors_have_words_of_their_own(void** state) {
+  leat_arena_t arena;
+  leat_op_row_t row = {.name = "W", .attrs = "T: {float}", .inputs = "a: T; b: T",
+                       .outputs = "c: T", .shapes = "a[n] b[n]",
+                       .misfits = " a: a: not %;b : no rank %r | not a's size "};
+  const leat_op_t* op = parse(&arena, &row);
+  const leat_shape_item_t *a = &op->shapes->inputs[0], *b = &op->shapes->inputs[1];
+  assert_true(leat_string_view_equals(a->rank_words, "a: not %"));
+  assert_int_equal(a->size_words.size, 0);
+  assert_true(leat_string_view_equals(b->rank_words, "no rank %r"));
+  assert_true(leat_string_view_equals(b->size_words, "not a's size"));
+  leat_arena_deinitialize(&arena);
+  static const char* const kBad[] = {"c: words", "a", "a:", ":", "a: words;"};
+  for (size_t i = 0; i < LEAT_ARRAY_SIZE(kBad); ++i) {
+    leat_op_t* bad = NULL;
+    row.misfits = kBad[i];
+    leat_arena_initialize(leat_allocator_system(), 0, &arena);
+    if (i < 4) {
+      toy_fails(leat_op_parse(&row, &arena, &bad), LEAT_INVALID_ARGUMENT,
+                "must be an input of the pattern 'a[n] b[n]'");
+    } else {
+      toy_ok(leat_op_parse(&row, &arena, &bad));  // the last entry may end with ';'
+    }
+    leat_arena_deinitialize(&arena);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_pattern_is_parsed),
       cmocka_unit_test(tensors_belong_to_arguments),
       cmocka_unit_test(malformed_patterns_are_refused),
+      cmocka_unit_test(errors_have_words_of_their_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

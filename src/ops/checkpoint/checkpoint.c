@@ -121,6 +121,8 @@ static leat_status_t matrix_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+#define GOT_NO_SCALAR(name) name ": " name " must be a scalar, got shape %"
+
 const leat_op_row_t leat_checkpoint_ops[] = {
     {.name = "SaveV2",
      .inputs = "prefix: string; tensor_names: string; shape_and_slices: string; tensors: dtypes",
@@ -171,12 +173,15 @@ const leat_op_row_t leat_checkpoint_ops[] = {
      .inputs = "basename: string; shard: int32; num_shards: int32",
      .outputs = "filename: string",
      .shapes = "basename[] shard[] num_shards[] -> filename[]",
+     .misfits = GOT_NO_SCALAR("basename") "; " GOT_NO_SCALAR("shard") "; "
+                GOT_NO_SCALAR("num_shards"),
      .gradient = leat_gradient_none,
      .doc = "The name of a shard: basename-00003-of-00010."},
     {.name = "ShardedFilespec",
      .inputs = "basename: string; num_shards: int32",
      .outputs = "filename: string",
      .shapes = "basename[] num_shards[] -> filename[]",
+     .misfits = GOT_NO_SCALAR("basename") "; " GOT_NO_SCALAR("num_shards"),
      .gradient = leat_gradient_none,
      .doc = "A pattern of the names of all shards: basename, a ? a digit, of-00010."},
     {.name = "MergeV2Checkpoints",
@@ -184,6 +189,9 @@ const leat_op_row_t leat_checkpoint_ops[] = {
      .attrs = "delete_old_dirs: bool = true; allow_missing_files: bool = false",
      .flags = LEAT_OP_STATEFUL,
      .shapes = "checkpoint_prefixes[_] destination_prefix[]",
+     .misfits = "checkpoint_prefixes: Input checkpoint_prefixes should be an 1-D tensor, got % "
+                "instead.; destination_prefix: Input destination_prefix should be a scalar tensor, "
+                "got % instead.",
      .gradient = leat_gradient_none,
      .doc = "Makes one checkpoint of the shards of a distributed save."},
     {.name = "GenerateVocabRemapping",

@@ -20,6 +20,7 @@
 #include "graph/inference/inference_index.h"
 #include "ops/csr/csr_shape.h"
 #include "ops/op_rows.h"
+#include "ops/sparse/sparse_shape.h"
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -147,6 +148,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .outputs = "sparse_matrix: variant",
      .attrs = "T: " NUMBERS,
      .shapes = "indices[n, r] values[n] dense_shape[r]",
+     .misfits = LEAT_SPARSE_MISFITS("indices", "values", "dense_shape"),
      .shape = sparse_to_csr_shape,
      .value = sparse_to_csr_value,
      .gradient = sparse_to_csr_gradient,
@@ -156,6 +158,8 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .outputs = "sparse_output: variant",
      .attrs = "T: " NUMBERS,
      .shapes = "dense_input[..., _, _] indices[_, _] -> sparse_output[]",
+     .misfits = "dense_input: params must have rank == 2 or 3; "
+                "indices: indices must be a matrix, but saw shape: %",
      .shape = dense_to_csr_shape,
      .value = dense_to_csr_value,
      .gradient = dense_to_csr_gradient,
@@ -179,6 +183,7 @@ const leat_op_row_t leat_csr_conversion_ops[] = {
      .outputs = "row_ptrs: int32; col_inds: int32; values: type",
      .attrs = "type: " NUMBERS,
      .shapes = "index[] -> col_inds[_] values[_]",
+     .misfits = "index: index should be a scalar, but saw: %",
      .shape = components_shape,
      .doc = "Row pointers, columns and values of one matrix."},
     {.name = "SparseMatrixNNZ",

@@ -380,6 +380,7 @@ static leat_status_t svd_gradient(leat_gradient_t* g) {
 #define ANY "T: {double, float, half, complex64, complex128}"
 #define OLD "T: {double, float}"
 #define SQUARE "input[..., n, n]"
+#define NOT_THE_SAME "Inputs (L and grad) must have the same shape."
 #define CHOLESKY_GRAD "l[..., n, n] grad[..., n, n] -> output[..., n, n]"
 #define OLD_ROW(op, ins, outs, types, shape_text, since, instead)                    \
   {.name = op, .inputs = ins, .outputs = outs, .attrs = types, .shapes = shape_text, \
@@ -390,7 +391,8 @@ const leat_op_row_t leat_decomposition_ops[] = {
     LEAT_OP_ROW("Cholesky", "input: T", "output: T", ANY, NULL, cholesky_gradient,
                 "Lower triangles L with A = L L^H.", .shapes = SQUARE " -> output[..., n, n]"),
     LEAT_OP_ROW("CholeskyGrad", "l: T; grad: T", "output: T", "T: {half, float, double}",
-                NULL, NULL, "The gradient of Cholesky.", .shapes = CHOLESKY_GRAD),
+                NULL, NULL, "The gradient of Cholesky.", .shapes = CHOLESKY_GRAD,
+                .misfits = "l: | " NOT_THE_SAME "; grad: | " NOT_THE_SAME),
     LEAT_OP_ROW("Qr", "input: T", "q: T; r: T", "full_matrices: bool = false; " ANY, qr_shape,
                 qr_gradient, "A = Q R, Q with orthonormal columns, R an upper triangle.",
                 .shapes = "input[..., m, n]"),

@@ -156,6 +156,9 @@ static leat_status_t banded_gradient(leat_gradient_t* g) {
 #define DETERMINANT "input[..., n, n] -> output[...]"
 #define SOLUTION "matrix[..., n, n] rhs[..., n, k] -> output[..., n, k]"
 #define TRIANGULAR "matrix[...a, n, n] rhs[...b, n, k]"  // the batches broadcast
+#define TRIANGULAR_MISFITS                                                                \
+  "matrix: In[0] ndims must be >= 2: %r | In[0] matrices in the last dimensions must be " \
+  "square; rhs: In[1] ndims must be >= 2: %r | In[0] mismatch In[1] shape"
 #define OLD_ROW(op, ins, types, shape_text, instead)                                       \
   {.name = "Batch" op, .inputs = ins, .outputs = "output: T", .attrs = types,              \
    .shapes = shape_text, .shape = leat_shape_unknown, .deprecated_since = 13,              \
@@ -173,20 +176,23 @@ const leat_op_row_t leat_solve_ops[] = {
                 "Sign and logarithm of the size of the determinants.",
                 .shapes = "input[..., n, n] -> sign[...] log_abs_determinant[...]"),
     LEAT_OP_ROW("MatrixSolve", "matrix: T; rhs: T", "output: T", "adjoint: bool = false; " ANY,
-                NULL, solve_gradient, "X in A X = B.", .shapes = SOLUTION),
+                NULL, solve_gradient, "X in A X = B.", .shapes = SOLUTION,
+                .misfits = "matrix: | First input (lhs) must be a square matrix.; "
+                           "rhs: | Input matrix and rhs are incompatible."),
     LEAT_OP_ROW("MatrixTriangularSolve", "matrix: T; rhs: T", "output: T",
                 "lower: bool = true; adjoint: bool = false; "
                 "T: {bfloat16, double, float, half, complex64, complex128}",
                 triangular_shape, triangular_gradient, "X in A X = B, A a triangle.",
-                .shapes = TRIANGULAR),
+                .shapes = TRIANGULAR, .misfits = TRIANGULAR_MISFITS),
     LEAT_OP_ROW("BandedTriangularSolve", "matrix: T; rhs: T", "output: T",
                 "lower: bool = true; adjoint: bool = false; " ANY, banded_shape, banded_gradient,
                 "X in A X = B, A a triangle given by its bands.",
-                .shapes = "matrix[...a, _, n] rhs[...b, n, k]"),
+                .shapes = "matrix[...a, _, n] rhs[...b, n, k]", .misfits = TRIANGULAR_MISFITS),
     LEAT_OP_ROW("Lu", "input: T", "lu: T; p: output_idx_type",
                 ANY "; output_idx_type: {int32, int64} = int32", NULL, NULL,
                 "Triangles L and U with L U = A after its rows are permuted by p.",
-                .shapes = "input[..., n, n] -> lu[..., n, n] p[..., n]"),
+                .shapes = "input[..., n, n] -> lu[..., n, n] p[..., n]",
+                .misfits = "input: Input tensor must have rank >= 2, got %r"),
     OLD_ROW("MatrixInverse", "input: T", "adjoint: bool = false; " OLD, SQUARE, "MatrixInverse."),
     OLD_ROW("MatrixDeterminant", "input: T", "T: {float, double, complex64, complex128}",
             DETERMINANT, "MatrixDeterminant."),

@@ -95,6 +95,8 @@ const leat_op_row_t leat_solve_ls_ops[] = {
      .outputs = "output: T",
      .attrs = "T: {double, float, half, complex64, complex128}; fast: bool = true",
      .shapes = SHAPES,
+     .misfits = "rhs: | Input matrix and rhs are incompatible.; "
+                "l2_regularizer: l2_regularizer must be scalar, got shape %",
      .gradient = solve_ls_gradient,
      .doc = "The X of least |A X - B|^2 + l2 |X|^2; the least X where that leaves a choice."},
     {.name = "BatchMatrixSolveLs",
@@ -102,6 +104,8 @@ const leat_op_row_t leat_solve_ls_ops[] = {
      .outputs = "output: T",
      .attrs = "T: {double, float}; fast: bool = true",
      .shapes = SHAPES,
+     .misfits = "rhs: | Input matrix and rhs are incompatible.; "
+                "l2_regularizer: l2_regularizer must be scalar, got shape %",
      .shape = leat_shape_unknown,
      .deprecated_since = 13,
      .deprecation = "Use MatrixSolveLs instead.",

@@ -114,6 +114,8 @@ const leat_op_row_t leat_tridiagonal_ops[] = {
      .outputs = "output: T",
      .attrs = "partial_pivoting: bool = true; perturb_singular: bool = false; " TYPES,
      .shapes = "diagonals[..., 3, n] rhs[..., n, k] -> output[..., n, k]",
+     .misfits = "diagonals: | Expected diagonals to be provided as a matrix with 3 rows; "
+                "rhs: | Expected the same number of left-hand sides and right-hand sides",
      .gradient = solve_gradient,
      .doc = "Solves A X = B, A given by the diagonals above, on and below the main one."},
     {.name = "TridiagonalMatMul",
@@ -122,6 +124,9 @@ const leat_op_row_t leat_tridiagonal_ops[] = {
      .attrs = TYPES,
      .shapes = "superdiag[..., 1, n] maindiag[..., 1, n] subdiag[..., 1, n] rhs[..., n, k] "
                "-> output[..., n, k]",
+     .misfits = "superdiag: | Invalid superdiagonal shape.; "
+                "maindiag: | Invalid main diagonal shape.; "
+                "subdiag: | Invalid subdiagonal shape.; rhs: | Invalid superdiagonal shape.",
      .gradient = product_gradient,
      .doc = "The product of a matrix of three diagonals with a dense one."},
     LEAT_OP_ROWS_END,

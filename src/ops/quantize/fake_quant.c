@@ -59,6 +59,13 @@ static leat_status_t channels_gradient(leat_gradient_t* g) {
 #define GRADIENT_OUTPUTS \
   "backprops_wrt_input: float; backprop_wrt_min: float; backprop_wrt_max: float"
 
+#define GRADIENT_MISFIT "inputs: | gradient and input must be the same size"
+#define RANGE_MISFITS \
+  "min: `min` must be rank 0 but is rank %r; max: `max` must be rank 0 but is rank %r"
+#define CHANNEL_RANGE_MISFITS                                           \
+  "min: `min` must be rank 1 but is rank %r | min has incorrect size; " \
+  "max: `max` must be rank 1 but is rank %r | max has incorrect size"
+
 const leat_op_row_t leat_fake_quant_ops[] = {
     {.name = "FakeQuantWithMinMaxArgs",
      .inputs = "inputs: float",
@@ -72,6 +79,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .outputs = "backprops: float",
      .attrs = "min: float = -6.0; max: float = 6.0; " BITS,
      .shapes = "gradients[...] inputs[...]",
+     .misfits = "inputs: | the inputs must have the same size and shape",
      .shape = leat_shape_unchanged,
      .gradient = leat_gradient_none,
      .doc = "The gradients where the inputs lie within the range."},
@@ -80,6 +88,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .outputs = "outputs: float",
      .attrs = BITS,
      .shapes = "inputs[...] min[] max[] -> outputs[...]",
+     .misfits = RANGE_MISFITS,
      .gradient = vars_gradient,
      .doc = "The inputs as a quantised type over [min, max] would keep them."},
     {.name = "FakeQuantWithMinMaxVarsGradient",
@@ -88,6 +97,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .attrs = BITS,
      .shapes = "gradients[...] inputs[...] min[] max[] -> backprops_wrt_input[...] "
                "backprop_wrt_min[] backprop_wrt_max[]",
+     .misfits = RANGE_MISFITS "; " GRADIENT_MISFIT,
      .gradient = leat_gradient_none,
      .doc = "The gradients within the range, and the sums of those below and above."},
     {.name = "FakeQuantWithMinMaxVarsPerChannel",
@@ -95,6 +105,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .outputs = "outputs: float",
      .attrs = BITS,
      .shapes = "inputs[..., d] min[d] max[d] -> outputs[..., d]",
+     .misfits = CHANNEL_RANGE_MISFITS,
      .gradient = channels_gradient,
      .doc = "The inputs as quantised types over a range a channel would keep them."},
     {.name = "FakeQuantWithMinMaxVarsPerChannelGradient",
@@ -103,6 +114,7 @@ const leat_op_row_t leat_fake_quant_ops[] = {
      .attrs = BITS,
      .shapes = "gradients[..., d] inputs[..., d] min[d] max[d] -> backprops_wrt_input[..., d] "
                "backprop_wrt_min[d] backprop_wrt_max[d]",
+     .misfits = CHANNEL_RANGE_MISFITS "; " GRADIENT_MISFIT,
      .shape = channels_gradient_shape,
      .gradient = leat_gradient_none,
      .doc = "The gradients within the ranges, and by channel the sums of those below and above."},

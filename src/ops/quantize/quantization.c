@@ -141,6 +141,7 @@ const leat_op_row_t leat_quantization_ops[] = {
      .outputs = "input_backprop: T; input_min_backprop: T; input_max_backprop: T",
      .attrs = FLOATS "; axis: int = -1",
      .shapes = "gradients[...] input[...] -> input_backprop[...]",
+     .misfits = "input: | gradient and input must be the same size",
      .shape = v4_grad_shape,
      .doc = "The gradients where the input lies within the range; none for the range."},
     {.name = "QuantizeV2",

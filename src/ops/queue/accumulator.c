@@ -26,6 +26,7 @@
     .gradient = leat_gradient_none, .doc = words                                              \
   }
 
+#define HAD_NO_SCALAR(name) "Argument " name " must be scalar, but had bad shape %"
 #define ACCESS(op_name, type, op_flags)                                                       \
   {.name = op_name "NumAccumulated",                                                          \
    .inputs = "handle: " type,                                                                 \
@@ -38,6 +39,7 @@
    .inputs = "handle: " type "; new_global_step: int64",                                      \
    .flags = op_flags,                                                                         \
    .shapes = "new_global_step[]",                                                             \
+   .misfits = "new_global_step: " HAD_NO_SCALAR("new_global_step"),                               \
    .gradient = leat_gradient_none,                                                            \
    .doc = "Gradients of earlier steps are stale from now on."},                               \
   {.name = op_name "ApplyGradient",                                                           \
@@ -45,12 +47,14 @@
    .attrs = NUMBER,                                                                           \
    .flags = op_flags,                                                                         \
    .shapes = "local_step[]",                                                                  \
+   .misfits = "local_step: " HAD_NO_SCALAR("local_step"),                                         \
    .gradient = leat_gradient_none,                                                            \
    .doc = "Adds a gradient, unless it is stale."},                                            \
   {                                                                                           \
     .name = op_name "TakeGradient", .inputs = "handle: " type "; num_required: int32",        \
     .outputs = "average: dtype", .attrs = NUMBER, .flags = op_flags,                          \
     .shapes = "num_required[]",                                                               \
+    .misfits = "num_required: " HAD_NO_SCALAR("num_required"),                                    \
     .gradient = leat_gradient_none, .doc = "Takes the mean when enough gradients were added." \
   }
 
@@ -69,6 +73,7 @@ const leat_op_row_t leat_sparse_accumulator_ops[] = {
                "gradient_values: dtype; gradient_shape: int64",
      .attrs = NUMBER "; has_known_shape: bool",
      .shapes = "local_step[]",
+     .misfits = "local_step: " HAD_NO_SCALAR("local_step"),
      .gradient = leat_gradient_none,
      .doc = "Adds rows of a gradient, unless it is stale."},
     {.name = "SparseAccumulatorTakeGradient",
@@ -76,6 +81,7 @@ const leat_op_row_t leat_sparse_accumulator_ops[] = {
      .outputs = "indices: int64; values: dtype; shape: int64",
      .attrs = NUMBER,
      .shapes = "num_required[]",
+     .misfits = "num_required: " HAD_NO_SCALAR("num_required"),
      .gradient = leat_gradient_none,
      .doc = "Takes the mean of the rows when enough gradients were added."},
     LEAT_OP_ROWS_END,

@@ -31,6 +31,14 @@ static leat_status_t distance_shape(leat_inference_t* c) {
   return leat_ok_status();
 }
 
+#define SEQUENCES_MISFITS(name)                                                                 \
+  name "_indices: " name "_indices should be a matrix, but got shape: % | Expected " name       \
+       "_shape.NumElements == #cols(" name "_indices); " name "_values: " name                  \
+       "_values should be a vector, but got shape: % | Expected " name                          \
+       "_values.NumElements == #rows(" name "_indices); " name "_shape: " name                  \
+       "_shape should be a vector, but got shape: % | Expected " name                           \
+       "_shape.NumElements == #cols(" name "_indices)"
+
 const leat_op_row_t leat_edit_distance_ops[] = {
     {.name = "EditDistance",
      .inputs = "hypothesis_indices: int64; hypothesis_values: T; hypothesis_shape: int64; "
@@ -39,6 +47,7 @@ const leat_op_row_t leat_edit_distance_ops[] = {
      .attrs = "normalize: bool = true; T: type",
      .shapes = "hypothesis_indices[n, r] hypothesis_values[n] hypothesis_shape[r] "
                "truth_indices[m, r] truth_values[m] truth_shape[r]",
+     .misfits = SEQUENCES_MISFITS("hypothesis") "; " SEQUENCES_MISFITS("truth"),
      .shape = distance_shape,
      .gradient = leat_gradient_none,
      .doc = "The Levenshtein distances of sequences, perhaps over the length of the true ones."},

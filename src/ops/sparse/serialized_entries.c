@@ -16,6 +16,9 @@ static leat_status_t deserialize_many_shape(leat_inference_t* c) {
 
 #define ENTRIES "sparse_indices: int64; sparse_values: T; sparse_shape: int64"
 #define RESULTS "sparse_indices: int64; sparse_values: dtype; sparse_shape: int64"
+#define ENTRY_MISFITS                                                                           \
+  LEAT_EACH_SPARSE_MISFITS("sparse_indices", "sparse_values", "sparse_shape", LEAT_ROWS_MISFIT, \
+                           LEAT_ORDER_MISFIT)
 #define DESERIALIZE \
   "serialized_sparse[..., 3] -> sparse_indices[_, _] sparse_values[_] sparse_shape[_]"
 
@@ -25,12 +28,14 @@ const leat_op_row_t leat_serialized_entries_ops[] = {
      .outputs = "serialized_sparse: out_type",
      .attrs = "T: type; out_type: {string, variant} = string",
      .shapes = "sparse_indices[_, _] sparse_values[_] sparse_shape[_] -> serialized_sparse[3]",
+     .misfits = ENTRY_MISFITS,
      .doc = "A sparse tensor as three strings or variants."},
     {.name = "SerializeManySparse",
      .inputs = ENTRIES,
      .outputs = "serialized_sparse: out_type",
      .attrs = "T: type; out_type: {string, variant} = string",
      .shapes = "sparse_indices[n, r] sparse_values[n] sparse_shape[r]",
+     .misfits = ENTRY_MISFITS,
      .shape = serialize_many_shape,
      .doc = "Each row of a sparse tensor as three strings or variants."},
     {.name = "DeserializeSparse",
@@ -38,12 +43,16 @@ const leat_op_row_t leat_serialized_entries_ops[] = {
      .outputs = RESULTS,
      .attrs = "dtype: type; Tserialized: {string, variant} = string",
      .shapes = DESERIALIZE,
+     .misfits = "serialized_sparse: Serialized sparse should have non-zero rank % | "
+                "Serialized sparse should have 3 as the last dimension %",
      .doc = "The sparse tensors that threes of strings or variants hold, in one."},
     {.name = "DeserializeManySparse",
      .inputs = "serialized_sparse: string",
      .outputs = RESULTS,
      .attrs = "dtype: type",
      .shapes = DESERIALIZE,
+     .misfits = "serialized_sparse: Serialized sparse should have non-zero rank % | "
+                "Serialized sparse should have 3 as the last dimension %",
      .shape = deserialize_many_shape,
      .doc = "The sparse tensors that rows of three strings hold, in one."},
     LEAT_OP_ROWS_END,

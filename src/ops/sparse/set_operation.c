@@ -47,12 +47,13 @@ static leat_status_t sparse_to_sparse_shape(leat_inference_t* c) {
 
 #define VALUE_TYPES "T: {int8, int16, int32, int64, uint8, uint16, string}"
 #define SET_SHAPES " -> result_indices[_, r] result_values[_] result_shape[r]"
-#define OPERATION(op_name, op_inputs, pattern, shape_fn, text)                        \
+#define OPERATION(op_name, op_inputs, pattern, words, shape_fn, text)                 \
   {                                                                                   \
     .name = op_name, .inputs = op_inputs,                                             \
     .outputs = "result_indices: int64; result_values: T; result_shape: int64",        \
     .attrs = "set_operation: string; validate_indices: bool = true; " VALUE_TYPES,    \
-    .shapes = pattern, .shape = shape_fn, .gradient = leat_gradient_none, .doc = text \
+    .shapes = pattern, .misfits = words, .shape = shape_fn,                           \
+    .gradient = leat_gradient_none, .doc = text                                       \
   }
 
 const leat_op_row_t leat_set_operation_ops[] = {
@@ -61,17 +62,22 @@ const leat_op_row_t leat_set_operation_ops[] = {
      .outputs = "size: int32",
      .attrs = "validate_indices: bool = true; " VALUE_TYPES,
      .shapes = "set_indices[n, r] set_values[n] set_shape[r]",
+     .misfits = LEAT_MADE_SPARSE_MISFITS("set_indices", "set_values", "set_shape"),
      .shape = leat_shape_unknown,
      .gradient = leat_gradient_none,
      .doc = "Counts the different values in the last dimension of a sparse tensor."},
     OPERATION("DenseToDenseSetOperation", "set1: T; set2: T",
               "set1[..., g, _] set2[..., g, _] -> result_indices[_, _] result_values[_] "
               "result_shape[_]",
+              "set1: Shape % has rank %r < 2 | Mismatched shapes; "
+              "set2: Shape % has rank %r < 2 | Mismatched shapes",
               dense_to_dense_shape,
               "Difference, intersection or union of sets, row by row of two dense tensors."),
     OPERATION("DenseToSparseSetOperation",
               "set1: T; set2_indices: int64; set2_values: T; set2_shape: int64",
               "set1[..., _, _] set2_indices[n, r] set2_values[n] set2_shape[r]" SET_SHAPES,
+              "set1: Shape % has rank %r < 2; "
+              LEAT_MADE_SPARSE_MISFITS("set2_indices", "set2_values", "set2_shape"),
               dense_to_sparse_shape,
               "Difference, intersection or union of sets, those of set2 in a sparse tensor."),
     OPERATION("SparseToSparseSetOperation",
@@ -79,6 +85,8 @@ const leat_op_row_t leat_set_operation_ops[] = {
               "set2_values: T; set2_shape: int64",
               "set1_indices[n, r] set1_values[n] set1_shape[r] set2_indices[m, r] "
               "set2_values[m] set2_shape[r]" SET_SHAPES,
+              LEAT_MADE_SPARSE_MISFITS("set1_indices", "set1_values", "set1_shape") "; "
+              LEAT_MADE_SPARSE_MISFITS("set2_indices", "set2_values", "set2_shape"),
               sparse_to_sparse_shape,
               "Difference, intersection or union of sets, row by row of two sparse tensors."),
     LEAT_OP_ROWS_END,

@@ -32,23 +32,29 @@ static leat_status_t ragged_shape(leat_inference_t* c) {
   return set_counts(c, rank < 0 ? LEAT_DIM_UNKNOWN : rank + 1);
 }
 
-#define ROW(op, ins, shape_fn, pattern, text)                                                 \
+#define ROW(op, ins, shape_fn, pattern, words, text)                                          \
   {.name = op,                                                                                \
    .inputs = ins "; weights: output_type",                                                    \
    .outputs = "output_indices: int64; output_values: output_type; output_dense_shape: int64", \
    .attrs = "T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; "       \
             "binary_output: bool; output_type: {int32, int64, float, double}",                \
    .shapes = pattern,                                                                         \
+   .misfits = words,                                                                          \
    .shape = shape_fn,                                                                         \
    .doc = text}
 
 const leat_op_row_t leat_sparse_count_ops[] = {
-    ROW("DenseCountSparseOutput", "values: T", dense_shape, NULL,
+    ROW("DenseCountSparseOutput", "values: T", dense_shape, NULL, NULL,
         "How often each number occurs in a tensor's rows."),
     ROW("SparseCountSparseOutput", "indices: int64; values: T; dense_shape: int64", sparse_shape,
         "indices[n, r] values[n] dense_shape[r]",
+        "indices: Input indices must be a 2-dimensional tensor. Got: %; "
+        "values: Input values must be a vector. Got: % | "
+        "Number of values must match first dimension of indices.; "
+        "dense_shape: Input shape must be a vector. Got: % | "
+        "Number of dimensions must match second dimension of indices.",
         "How often each number occurs in a sparse tensor's rows."),
-    ROW("RaggedCountSparseOutput", "splits: int64; values: T", ragged_shape, NULL,
+    ROW("RaggedCountSparseOutput", "splits: int64; values: T", ragged_shape, NULL, NULL,
         "How often each number occurs in a ragged tensor's rows."),
     LEAT_OP_ROWS_END,
 };

@@ -173,12 +173,19 @@ static leat_status_t divide_gradient(leat_gradient_t* g) {
 #define NUMBERS                                                                                \
   "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, " \
   "qint16, quint16, uint16, complex128, half, uint32, uint64}"
+#define NO_VECTORS(name) "Inputs " name "_values and " name "_shape should be vectors"
+#define OPERAND_MISFITS(name)                                                             \
+  name "_indices: Input " name "_indices should be a matrix but received shape: %; " name \
+       "_values: " NO_VECTORS(name)
 #define CWISE(op_name, op_gradient, words)                                          \
   {.name = op_name,                                                                 \
    .inputs = "sp_indices: int64; sp_values: T; sp_shape: int64; dense: T",          \
    .outputs = "output: T",                                                          \
    .attrs = "T: " NUMBERS,                                                          \
    .shapes = "sp_indices[n, r] sp_values[n] sp_shape[r]",                           \
+   .misfits = OPERAND_MISFITS("sp") " | The first dimension of values and indices " \
+              "should match.; sp_shape: " NO_VECTORS("sp") " | Number of "          \
+              "dimensions must match second dimension of indices.",                 \
    .shape = cwise_shape,                                                            \
    .gradient = op_gradient,                                                         \
    .doc = words}
@@ -189,6 +196,7 @@ const leat_op_row_t leat_sparse_dense_ops[] = {
      .outputs = "output: T",
      .attrs = "T: " NUMBERS "; Tindices: {int32, int64}",
      .shapes = "a_indices[n, r] a_values[n] a_shape[r]",
+     .misfits = OPERAND_MISFITS("a") "; a_shape: " NO_VECTORS("a"),
      .shape = dense_add_shape,
      .gradient = dense_add_gradient,
      .doc = "Adds a sparse tensor to a dense one."},
@@ -198,6 +206,12 @@ const leat_op_row_t leat_sparse_dense_ops[] = {
      .attrs = "T: type; Tindices: {int32, int64} = int64; adjoint_a: bool = false; "
               "adjoint_b: bool = false",
      .shapes = "a_indices[n, 2] a_values[n] a_shape[2] b[_, _]",
+     .misfits = "a_indices: Tensor 'a_indices' is not a matrix | Number of columns of a_indices "
+                "does not match number of entries in a_shape; "
+                "a_values: Tensor 'a_values' is not a vector | Number of rows of a_indices does "
+                "not match number of entries in a_values; a_shape: Tensor 'a_shape' is not a "
+                "vector | Tensor 'a_shape' must have 2 elements; "
+                "b: Tensor 'b' is not a matrix",
      .shape = product_shape,
      .gradient = product_gradient,
      .doc = "The product of a sparse matrix with a dense one."},

@@ -11,6 +11,7 @@ static leat_status_t extremum_shape(leat_inference_t* c) {
   return leat_shape_set_matrix(c, 1, LEAT_DIM_UNKNOWN, LEAT_SPARSE_VECTOR);
 }
 
+#define UNEQUAL_RANKS "Operands do not have the same ranks"
 #define ROW(op, types, text)                                                              \
   LEAT_OP_ROW(op,                                                                         \
               "a_indices: int64; a_values: T; a_shape: int64; b_indices: int64; "         \
@@ -18,7 +19,9 @@ static leat_status_t extremum_shape(leat_inference_t* c) {
               "output_indices: int64; output_values: T", "T: " types, extremum_shape,     \
               NULL, text,                                                                 \
               .shapes = "a_indices[n, r] a_values[n] a_shape[r] "                         \
-                        "b_indices[m, r] b_values[m] b_shape[r]")
+                        "b_indices[m, r] b_values[m] b_shape[r]",                         \
+              .misfits = LEAT_SPARSE_MISFITS("a_indices", "a_values", "a_shape")          \
+                         "; b_indices: | " UNEQUAL_RANKS "; b_shape: | " UNEQUAL_RANKS)
 
 const leat_op_row_t leat_sparse_extremum_ops[] = {
     ROW("SparseSparseMaximum",

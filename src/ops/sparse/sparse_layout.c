@@ -130,12 +130,16 @@ static leat_status_t to_dense_gradient(leat_gradient_t* g) {
 
 #define FILL_GRADIENT "reverse_index_map[n] grad_values[_] -> d_values[n] d_default_value[]"
 
+#define SAW_NO_VECTOR(name) name ": " name " must be a vector, saw: %"
+#define SAW_NO_SCALAR(name) name ": " name " must be a scalar, saw: %"
+
 const leat_op_row_t leat_sparse_layout_ops[] = {
     {.name = "SparseReorder",
      .inputs = "input_indices: int64; input_values: T; input_shape: int64",
      .outputs = "output_indices: int64; output_values: T",
      .attrs = "T: type",
      .shapes = "input_indices[n, r] input_values[n] input_shape[r]",
+     .misfits = LEAT_SPARSE_MISFITS("input_indices", "input_values", "input_shape"),
      .shape = reorder_shape,
      .gradient = reorder_gradient,
      .doc = "The entries of a sparse tensor, row by row."},
@@ -143,6 +147,9 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .inputs = "input_indices: int64; input_shape: int64; new_shape: int64",
      .outputs = "output_indices: int64; output_shape: int64",
      .shapes = "input_indices[_, r] input_shape[r] new_shape[_]",
+     .misfits = "input_indices: Input must be a matrix.; input_shape: Input shape must be a "
+                "vector. | Input tensor rank must match input shape length.; "
+                "new_shape: Target shape should be a vector but received shape %",
      .shape = reshape_shape,
      .doc = "The indices under another dense shape."},
     {.name = "SparseFillEmptyRows",
@@ -152,6 +159,10 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .attrs = "T: type",
      .shapes = "indices[n, r] values[n] dense_shape[r] default_value[] -> output_indices[_, r] "
                "output_values[_] reverse_index_map[n]",
+     .misfits = "indices: indices must be a matrix, saw: %; " SAW_NO_VECTOR("values")
+                " | The length of `values` must match the first dimension of `indices`.; "
+                SAW_NO_VECTOR("dense_shape") " | The length of `dense_shape` must match the second "
+                "dimension of `indices`.; " SAW_NO_SCALAR("default_value"),
      .shape = fill_shape,
      .gradient = fill_gradient,
      .doc = "Gives every row without an entry a default one."},
@@ -160,6 +171,7 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .outputs = "d_values: T; d_default_value: T",
      .attrs = "T: type",
      .shapes = FILL_GRADIENT,
+     .misfits = SAW_NO_VECTOR("reverse_index_map") "; " SAW_NO_VECTOR("grad_values"),
      .doc = "The gradient of SparseFillEmptyRows."},
     {.name = "RaggedFillEmptyRows",
      .inputs = "value_rowids: int64; values: T; nrows: int64; default_value: T",
@@ -168,6 +180,9 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .attrs = "T: type",
      .shapes = "value_rowids[n] values[n] nrows[] default_value[] -> output_value_rowids[_] "
                "output_values[_] empty_row_indicator[_] reverse_index_map[n]",
+     .misfits = SAW_NO_VECTOR("value_rowids") "; " SAW_NO_VECTOR("values")
+                " | The length of `values` must match the first dimension of `value_rowids`.; "
+                SAW_NO_SCALAR("nrows") "; " SAW_NO_SCALAR("default_value"),
      .gradient = ragged_fill_gradient,
      .doc = "Gives every row of a ragged tensor without a value a default one."},
     {.name = "RaggedFillEmptyRowsGrad",
@@ -175,6 +190,7 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .outputs = "d_values: T; d_default_value: T",
      .attrs = "T: type",
      .shapes = FILL_GRADIENT,
+     .misfits = SAW_NO_VECTOR("reverse_index_map") "; " SAW_NO_VECTOR("grad_values"),
      .doc = "The gradient of RaggedFillEmptyRows."},
     {.name = "SparseToDense",
      .inputs = "sparse_indices: Tindices; output_shape: Tindices; sparse_values: T; "
@@ -182,6 +198,8 @@ const leat_op_row_t leat_sparse_layout_ops[] = {
      .outputs = "dense: T",
      .attrs = "validate_indices: bool = true; T: type; Tindices: {int32, int64}",
      .shapes = "output_shape[_] default_value[]",
+     .misfits = "output_shape: output_shape must be rank 1, got shape %; "
+                "default_value: default_value should be a scalar.",
      .shape = to_dense_shape,
      .gradient = to_dense_gradient,
      .doc = "A dense tensor of a default value with entries at indices."},

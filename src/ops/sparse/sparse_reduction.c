@@ -9,6 +9,7 @@
 #include "graph/gradient.h"
 #include "graph/inference/inference_index.h"
 #include "ops/op_rows.h"
+#include "ops/sparse/sparse_shape.h"
 
 // The shape is known only where both the dense shape and the axes are constants.
 static leat_status_t reduce_shape(leat_inference_t* c) {
@@ -74,6 +75,7 @@ static leat_status_t reduce_gradient(leat_gradient_t* g) {
    .outputs = out,                                                                                 \
    .attrs = "keep_dims: bool = false; T: " types,                                                  \
    .shapes = "input_indices[n, r] input_values[n] input_shape[r]",                                 \
+   .misfits = LEAT_MADE_SPARSE_MISFITS("input_indices", "input_values", "input_shape"),            \
    .shape = shape_fn,                                                                              \
    .gradient = gradient_fn,                                                                        \
    .doc = text}

@@ -84,6 +84,8 @@ static leat_status_t slice_gradient(leat_gradient_t* g) {
   return leat_ok_status();
 }
 
+#define SLICE_NO_MATRICES "Input and output indices should be matrices"
+
 const leat_op_row_t leat_sparse_slice_ops[] = {
     {.name = "SparseConcat",
      .inputs = "indices: N * int64; values: N * T; shapes: N * int64",
@@ -98,6 +100,11 @@ const leat_op_row_t leat_sparse_slice_ops[] = {
                 "output_shape: num_split * int64",
      .attrs = "num_split: int >= 1; T: type",
      .shapes = "split_dim[] indices[n, r] values[n] shape[r]",
+     .misfits = "split_dim: Input axis should be a scalar but received shape %; "
+                LEAT_EACH_SPARSE_MISFITS(
+                    "indices", "values", "shape",
+                    "Number of elements in indices and values do not match",
+                    "Index rank and shape rank do not match"),
      .shape = split_shape,
      .doc = "Cuts a sparse tensor into pieces along an axis."},
     {.name = "SparseSlice",
@@ -105,6 +112,10 @@ const leat_op_row_t leat_sparse_slice_ops[] = {
      .outputs = "output_indices: int64; output_values: T; output_shape: int64",
      .attrs = "T: type",
      .shapes = "indices[n, r] values[n] shape[r] start[r] size[r]",
+     .misfits = LEAT_SPARSE_MISFITS("indices", "values", "shape")
+                "; start: Input start should be a vector but received shape % | Expected start to "
+                "be a vector of the rank's length; size: Input size should be a vector but "
+                "received shape % | Expected size to be a vector of the rank's length",
      .shape = slice_shape,
      .gradient = slice_gradient,
      .doc = "A box out of a sparse tensor."},
@@ -115,6 +126,12 @@ const leat_op_row_t leat_sparse_slice_ops[] = {
      .attrs = "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, "
               "qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}",
      .shapes = "backprop_val_grad[k] input_indices[n, r] input_start[r] output_indices[k, r]",
+     .misfits = "backprop_val_grad: Input backprop_val_grad should be a vector but received "
+                "shape: %; input_indices: " SLICE_NO_MATRICES "; input_start: The input_start "
+                "should be a vector but received shape % | Expected input_start to be a vector of "
+                "the rank's length; output_indices: " SLICE_NO_MATRICES " | # elements of "
+                "backprop_val_grad and # rows of output_indices should match, and the input and "
+                "output should have the same ndims",
      .shape = slice_gradient_shape,
      .doc = "The gradient of SparseSlice."},
     LEAT_OP_ROWS_END,

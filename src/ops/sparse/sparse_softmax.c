@@ -32,6 +32,10 @@ const leat_op_row_t leat_sparse_softmax_ops[] = {
     LEAT_OP_ROW("SparseSoftmax", "sp_indices: int64; sp_values: T; sp_shape: int64", "output: T",
                 "T: {half, float, double}", softmax_shape, softmax_gradient,
                 "The softmax of the entries of each row.",
-                .shapes = "sp_indices[n, r] sp_values[n] sp_shape[r]"),
+                .shapes = "sp_indices[n, r] sp_values[n] sp_shape[r]",
+                .misfits = "sp_indices: Input sp_indices should be a matrix but received shape: %; "
+                           "sp_values: Inputs sp_values and sp_shape should be vectors | "
+                           LEAT_ROWS_MISFIT "; sp_shape: Inputs sp_values and sp_shape should be "
+                           "vectors | " LEAT_ORDER_MISFIT),
     LEAT_OP_ROWS_END,
 };

@@ -46,6 +46,11 @@ static leat_status_t add_gradient(leat_gradient_t* g) {
   "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, " \
   "qint16, quint16, uint16, complex128, half, uint32, uint64}"
 
+#define SUM_NO_MATRICES "Input indices should be matrices"
+#define SUM_NO_VECTORS "Input values should be vectors"
+#define SUM_NO_SHAPES "Input shapes should be a vector"
+#define SUM_UNEQUAL_RANKS "The densified operands should have the same ndims"
+
 const leat_op_row_t leat_sparse_sum_ops[] = {
     {.name = "SparseAdd",
      .inputs = "a_indices: int64; a_values: T; a_shape: int64; b_indices: int64; b_values: T; "
@@ -55,6 +60,11 @@ const leat_op_row_t leat_sparse_sum_ops[] = {
               "uint16, half, uint32, uint64}",
      .shapes = "a_indices[n, r] a_values[n] a_shape[r] b_indices[m, r] b_values[m] b_shape[r] "
                "thresh[]",
+     .misfits = "a_indices: " SUM_NO_MATRICES "; a_values: " SUM_NO_VECTORS "; a_shape: "
+                SUM_NO_SHAPES " | Second dimension of a_indices and length of a_shape must match; "
+                "b_indices: " SUM_NO_MATRICES " | Input indices must have the same dimension; "
+                "b_values: " SUM_NO_VECTORS "; b_shape: " SUM_NO_SHAPES " | Operands do not have "
+                "the same ranks; thresh: The magnitude threshold must be a scalar: got shape %",
      .shape = add_shape,
      .gradient = add_gradient,
      .doc = "The sum of two sparse tensors, without sums below a threshold."},
@@ -63,6 +73,11 @@ const leat_op_row_t leat_sparse_sum_ops[] = {
      .outputs = "a_val_grad: T; b_val_grad: T",
      .attrs = "T: " NUMBERS,
      .shapes = "backprop_val_grad[s] a_indices[n, r] b_indices[m, r] sum_indices[s, r]",
+     .misfits = "backprop_val_grad: Input backprop_val_grad should be a vector but received "
+                "shape: %; a_indices: " SUM_NO_MATRICES "; b_indices: " SUM_NO_MATRICES " | "
+                SUM_UNEQUAL_RANKS "; sum_indices: " SUM_NO_MATRICES " | # elements of "
+                "backprop_val_grad and # rows of sum_indices should match (#nnz of sum), and "
+                SUM_UNEQUAL_RANKS,
      .shape = add_gradient_shape,
      .gradient = leat_gradient_none,
      .doc = "The gradient of SparseAdd."},

@@ -115,6 +115,7 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = "output: string",
      .attrs = "T: {int32, int64}; " UNIT,
      .shapes = "pos[...] len[...]",
+     .misfits = "len: | pos and len should have the same shape",
      .shape = substr_shape,
      .doc = "Part of each string; a negative position counts from its end."},
     {.name = "StringLength",
@@ -160,6 +161,7 @@ const leat_op_row_t leat_string_ops[] = {
      .attrs = "separator: string = ''; Tindices: {int32, int64}; "
               "Tnumsegments: {int32, int64} = int32",
      .shapes = "num_segments[]",
+     .misfits = "num_segments: Number of segments must be a scalar",
      .shape = segment_join_shape,
      .doc = "Joins the strings of each segment, in their order."},
     {.name = "StringSplit",
@@ -167,6 +169,8 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = PARTS,
      .attrs = "skip_empty: bool = true",
      .shapes = "input[_] delimiter[]" PARTS_SHAPES,
+     .misfits = "input: input must be a vector, got shape: %; "
+                "delimiter: delimiter must be a scalar, got shape: %",
      .gradient = leat_gradient_none,
      .doc = "Each string cut at any byte of the delimiter; an empty one cuts between all bytes."},
     {.name = "StringSplitV2",
@@ -174,6 +178,8 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = PARTS,
      .attrs = "maxsplit: int = -1",
      .shapes = "input[_] sep[]" PARTS_SHAPES,
+     .misfits = "input: input must be a vector, got shape: %; "
+                "sep: sep must be a scalar, got shape: %",
      .doc = "Each string cut at the separator, or at white space when that is empty, as by "
             "Python's str.split."},
     {.name = "StringNGrams",
@@ -189,6 +195,7 @@ const leat_op_row_t leat_string_ops[] = {
      .inputs = "input: string; pattern: string",
      .outputs = "output: bool",
      .shapes = "input[...] pattern[] -> output[...]",
+     .misfits = "pattern: Pattern must be scalar, but received %",
      .doc = "Whether the pattern matches each whole string."},
     {.name = "StaticRegexFullMatch",
      .inputs = "input: string",
@@ -201,6 +208,8 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = "output: string",
      .attrs = "replace_global: bool = true",
      .shapes = "input[...] pattern[] rewrite[] -> output[...]",
+     .misfits = "pattern: Pattern must be scalar, but received %; "
+                "rewrite: Rewrite must be scalar, but received %",
      .gradient = leat_gradient_none,
      .doc = "Strings in which what the pattern matches is replaced, everywhere or once."},
     {.name = "StaticRegexReplace",
@@ -241,6 +250,8 @@ const leat_op_row_t leat_string_ops[] = {
      .outputs = "fingerprint: uint8",
      .attrs = "T: type",
      .shapes = "data[n, ...] method[] -> fingerprint[n, _]",
+     .misfits = "data: `data` should have at least one dimension: %; "
+                "method: `method` should be a scalar string: %",
      .shape = fingerprint_shape,
      .doc = "The eight bytes of the fingerprint of each row."},
     // Numbers as text and text as numbers.

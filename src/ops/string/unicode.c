@@ -58,6 +58,8 @@ static leat_status_t encode_shape(leat_inference_t* c) {
 #define OUTPUT "output_encoding: {'UTF-8', 'UTF-16-BE', 'UTF-32-BE'}; "
 #define SPLITS "; Tsplits: {int32, int64} = int64"
 
+#define NOT_VECTORS "Both the input_tensor and input_splits should be of rank 1."
+
 const leat_op_row_t leat_unicode_ops[] = {
     {.name = "UnicodeTranscode",
      .inputs = "input: string",
@@ -83,6 +85,7 @@ const leat_op_row_t leat_unicode_ops[] = {
      .attrs = "errors: {'ignore', 'replace', 'strict'} = 'replace'; " OUTPUT
               "replacement_char: int = 65533" SPLITS,
      .shapes = "input_values[_] input_splits[_] -> output[_]",
+     .misfits = "input_values: " NOT_VECTORS "; input_splits: " NOT_VECTORS,
      .shape = encode_shape,
      .doc = "A text of the characters in each row."},
     {.name = "UnicodeScript",
