@@ -16,19 +16,18 @@
 #define _GNU_SOURCE  // pipe2, ppoll
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cluster.h"
 #include "command.h"
+#include "free_port.h"
 #include "leat/cluster.h"
 
 #define MAX_TASKS 256
@@ -69,26 +68,15 @@ typedef struct launch_s {
 
 // ---- Addresses ----------------------------------------------------------------------------------
 
-// Finds free ports. All are held until the last is found, so that none is found twice.
+// Finds the ports of all tasks: those that follow one another from --port on, or any that are free
+// until the tasks have started.
 static bool find_ports(launch_t* launch) {
-  int sockets[MAX_TASKS], held = 0;
-  bool is_right = true;
-  for (int i = 0; i < launch->count && is_right; ++i) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    const int one = 1;
-    if (launch->first_port) address.sin_port = htons((uint16_t)(launch->first_port + i));
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return false;
-    sockets[held++] = fd;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    is_right = !bind(fd, (struct sockaddr*)&address, sizeof address) &&
-               !getsockname(fd, (struct sockaddr*)&address, &size);
-    launch->tasks[i].port = ntohs(address.sin_port);
+  for (int i = 0; i < launch->count; ++i) {
+    const int port = launch->first_port ? launch->first_port + i : take_free_port();
+    if (port < 1 || port > 65535 || !is_free_port(port)) return false;
+    launch->tasks[i].port = port;
   }
-  while (held > 0) close(sockets[--held]);
-  return is_right;
+  return true;
 }
 
 static void print_job(FILE* out, const launch_t* launch, const char* job) {

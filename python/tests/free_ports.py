@@ -3,7 +3,8 @@
 The system gives a port that it found for port 0 to others as soon as the socket is closed, so two
 tests that run side by side could get the same one. The ports here lie below those that the system
 gives away by itself, and each is kept by a lock that ends with this process: a Unix socket of the
-abstract namespace, named after the port. tests/cluster/rpc_scene.c takes the same locks.
+abstract namespace, named after the port. tests/cluster/rpc_scene.c and tools/free_port.c take the
+same locks.
 """
 import random
 import socket
@@ -15,7 +16,7 @@ _locks = []
 def _lock(port):
   lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
   try:
-    lock.bind('\0leat-test-port-%d' % port)
+    lock.bind('\0leat-port-%d' % port)
     with socket.socket() as tried:
       tried.bind(('', port))
   except OSError:

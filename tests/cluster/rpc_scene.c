@@ -226,11 +226,12 @@ void rpc_scene_expect_count(atomic_int* count, int expected) {
 // ---- The scene ----------------------------------------------------------------------------------
 
 // Takes the port's lock, which this process keeps until it ends: a socket of the abstract
-// namespace, named after the port. python/tests/free_ports.py takes the same locks.
+// namespace, named after the port. python/tests/free_ports.py and tools/free_port.c take the same
+// locks.
 static bool lock_port(int port) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
   const int length =
-      snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "leat-test-port-%d", port);
+      snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "leat-port-%d", port);
   const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
   const int lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   assert_true(lock >= 0);

@@ -4,7 +4,11 @@
 // most of the rules: with the chief's exit code, with the first failure, with the workers even if
 // parameter servers run for ever, and by force where a task ignores the request. Signals to the
 // launcher reach the tasks, for which two of them meet through a file before one sends the signal.
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tools/tool_run.h"
 
@@ -68,6 +72,31 @@ static void signals_are_passed_on(void** state) {
   tool_free(&result);
 }
 
+// Ports that the system gives to nobody by itself, each with a lock while the cluster runs, since a
+// server starts seconds after its port was found.
+static void free_ports_are_kept(void** state) {
+  tool_expect(0, "[worker 0] kept\n[worker 0] kept\n",
+              "launch -n 1 --ps 1 -- sh -c 'for port in $(echo \"$TF_CONFIG\" | grep -o :[0-9]* | "
+              "tr -d :); do [ $port -lt 30000 ] && grep -q @leat-port-$port$ /proc/net/unix && "
+              "case \"$TF_CONFIG\" in *type*worker*index*) echo kept;; esac; done; true'");
+}
+
+static void given_ports_must_be_free(void** state) {
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  socklen_t size = sizeof address;
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_int_equal(bind(listener, (struct sockaddr*)&address, size), 0);
+  assert_int_equal(listen(listener, 1), 0);
+  assert_int_equal(getsockname(listener, (struct sockaddr*)&address, &size), 0);
+  char arguments[80];
+  snprintf(arguments, sizeof arguments, "launch -n 1 --port %d -- true", ntohs(address.sin_port));
+  tool_expect_part(1, "there are no free ports from that one on", arguments);
+  close(listener);
+  tool_expect(0, "", arguments);
+  tool_expect_part(1, "there are no free ports from that one on",
+                   "launch -n 2 --port 65535 -- true");
+}
+
 static void arguments_are_checked(void** state) {
   tool_expect_part(2, "the program is missing", "launch -n 2");
   tool_expect_part(2, "must be a number", "launch -n two -- true");
@@ -84,6 +113,8 @@ int main(void) {
       TEST(who_does_not_end_is_killed),
       TEST(the_exit_code_is_the_chiefs),
       TEST(signals_are_passed_on),
+      TEST(free_ports_are_kept),
+      TEST(given_ports_must_be_free),
       TEST(arguments_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
