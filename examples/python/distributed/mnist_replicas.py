@@ -54,9 +54,11 @@ class Model:
     shards = FLAGS.shards if here.cluster is None else 1
     self.images = [tf.placeholder(tf.float32, [None, 784]) for _ in range(shards)]
     self.labels = [tf.placeholder(tf.int32, [None]) for _ in range(shards)]
-    counter = tf.get_variable('shards_taken', [], tf.int64, tf.zeros_initializer(),
+    counter = tf.get_variable('batches_taken', [], tf.int64, tf.zeros_initializer(),
                               trainable=False)
-    self.next_shard = tf.assign_add(counter, shards, use_locking=True) - shards
+    # CountUpTo gives the number that it counted. The result of AssignAdd is the variable, which
+    # another worker may have counted up again before this one reads it.
+    self.next_shard = tf.count_up_to(counter, 2**62) * shards
     self.global_step = tf.train.get_or_create_global_step()
 
     optimizer, self.hooks = tf.train.GradientDescentOptimizer(FLAGS.learning_rate), []
