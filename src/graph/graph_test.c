@@ -46,7 +46,8 @@ static void what_does_not_fit_is_refused(void** state) {
   REFUSES("Add", "", LEAT_INPUTS(x, x), LEAT_NO_ATTRS, "invalid characters");
   REFUSES("Add", "a b", LEAT_INPUTS(x, x), LEAT_NO_ATTRS, "invalid characters");
   REFUSES("Add", "a>", LEAT_INPUTS(x, x), LEAT_NO_ATTRS, "invalid characters");
-  REFUSES("Add", "a", LEAT_INPUTS(x, y), LEAT_NO_ATTRS, "type int32 that does not match");
+  REFUSES("Add", "a", LEAT_INPUTS(x, y), LEAT_NO_ATTRS,
+          "passed int32 from y:0 incompatible with expected float");
   REFUSES("Add", "a", LEAT_INPUTS(x), LEAT_NO_ATTRS, "do not match 1 inputs");
   REFUSES("Add", "a", LEAT_INPUTS(x, x, x), LEAT_NO_ATTRS, "do not match 3 inputs");
   REFUSES("Add", "a", LEAT_INPUTS(x, LEAT_OUTPUT_NONE), LEAT_NO_ATTRS, "must be one of");
@@ -63,7 +64,7 @@ static void what_does_not_fit_is_refused(void** state) {
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 101)), "reference");
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 0)), "invalid");
   REFUSES("Placeholder", "a", LEAT_NO_INPUTS, LEAT_ATTRS(LEAT_TYPE("dtype", 99)), "invalid");
-  REFUSES("Assign", "a", LEAT_INPUTS(x, x), LEAT_NO_ATTRS, "expected type float_ref");
+  REFUSES("Assign", "a", LEAT_INPUTS(x, x), LEAT_NO_ATTRS, "expected float_ref");
   REFUSES("Split", "a", LEAT_INPUTS(y, x), LEAT_ATTRS(LEAT_INT("num_split", INT32_MAX)),
           "outputs is too big");
 #undef REFUSES

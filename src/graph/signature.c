@@ -337,11 +337,12 @@ LEAT_COLD static leat_status_t refuse_input(const resolver_t* r,
                             source->output_count);
   }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Input '%.*s' of '%.*s' Op has type %s that does not match expected "
-                          "type %s",
-                          LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name),
+                          "Input %lld of node %.*s was passed %s from %.*s:%d incompatible with "
+                          "expected %s. It is input '%.*s' of %.*s",
+                          (long long)position, LEAT_SV_ARG(r->spec->name),
                           leat_dtype_name(source->output_types[input.index]),
-                          leat_dtype_name(expected));
+                          LEAT_SV_ARG(source->name), input.index, leat_dtype_name(expected),
+                          LEAT_SV_ARG(argument->name), LEAT_SV_ARG(r->op->name));
 }
 
 static inline bool input_fits(const resolver_t* r, int64_t position, int expected) {

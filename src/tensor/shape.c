@@ -27,8 +27,8 @@ static leat_status_t count_elements(int rank, const int64_t* dims, int64_t* out_
   for (int i = 0; i < rank; ++i) {
     if (LEAT_UNLIKELY(dims[i] < 0)) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Shape creation failed: dimension %d is %lld, must be >= 0", i,
-                              (long long)dims[i]);
+                              "Expected shape dimensions to be non-negative, got %lld in dimension "
+                              "%d", (long long)dims[i], i);
     }
     if (LEAT_UNLIKELY(!leat_checked_multiply(count, dims[i], &count))) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,

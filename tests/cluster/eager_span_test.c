@@ -174,7 +174,7 @@ static void bad_inputs_are_refused(void** state) {
       {"<lambda>", "op_inputs { remote_handle { op_id: 1 op_device: '/job:no/task:1' } }",
        LEAT_INVALID_ARGUMENT, "Op ID: 1"},
       {"<lambda>", "op_inputs { remote_handle { op_id: 1 " ON_PS " dtype: DT_FLOAT } }",
-       LEAT_INVALID_ARGUMENT, "does not match expected type float"},
+       LEAT_INVALID_ARGUMENT, "incompatible with expected float"},
       {"<lambda>", HANDLE HANDLE, LEAT_INVALID_ARGUMENT, "called with 2 arguments"},
       {"far", THREE, LEAT_INVALID_ARGUMENT, "'/job:none'"},
   };

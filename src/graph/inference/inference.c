@@ -234,8 +234,8 @@ leat_status_t leat_inference_multiply(int64_t a, int64_t b, int64_t* out_dim) {
   if (a == LEAT_DIM_UNKNOWN || b == LEAT_DIM_UNKNOWN) return leat_ok_status();
   if (leat_checked_multiply(a, b, out_dim)) return leat_ok_status();
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Product of dimensions %lld and %lld is too large, must be below 2^63",
-                          (long long)a, (long long)b);
+                          "Negative dimension size caused by overflow when multiplying %lld and "
+                          "%lld", (long long)a, (long long)b);
 }
 
 // ---- running ------------------------------------------------------------------------------------

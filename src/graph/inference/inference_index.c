@@ -87,9 +87,14 @@ leat_status_t leat_inference_add(int64_t size, int64_t addend, int64_t* out_size
   *out_size = LEAT_DIM_UNKNOWN;
   if (size == LEAT_DIM_UNKNOWN) return leat_ok_status();
   if (leat_checked_add(size, addend, out_size) && *out_size >= 0) return leat_ok_status();
+  if (addend > 0) {
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Dimension size overflow from adding %lld and %lld", (long long)size,
+                            (long long)addend);
+  }
   return leat_make_status(LEAT_INVALID_ARGUMENT,
-                          "Dimension size %lld changed by %lld must be non-negative and below 2^63",
-                          (long long)size, (long long)addend);
+                          "Negative dimension size caused by subtracting %llu from %lld",
+                          0ULL - (unsigned long long)addend, (long long)size);
 }
 
 // One unknown dimension can still be computed by the caller, from a number of elements that is

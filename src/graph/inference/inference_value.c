@@ -225,20 +225,12 @@ leat_status_t leat_inference_input_as_shape(leat_inference_t* c, int index,
                                             leat_partial_shape_t* out_shape) {
   *out_shape = leat_partial_shape_unknown();
   leat_partial_shape_t input = leat_inference_input(c, index);
-  LEAT_RETURN_IF_ERROR(leat_inference_with_rank_at_most(c, input, 1));
+  LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, input, 1, &input));
   leat_partial_value_t value;
   LEAT_RETURN_IF_ERROR(leat_inference_input_value(c, index, &value));
   if (value.rank == 1) return shape_of_items(c, &value, out_shape);
-  if (value.rank == 0 || input.rank == 0) {
-    // A scalar -1 stands for a shape of which nothing is known.
-    if (value.rank < 0 || value.items[0] == LEAT_VALUE_UNKNOWN || value.items[0] == -1) {
-      return leat_ok_status();
-    }
-    return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Input tensor must be rank 1, or if its rank 0 it must have value -1");
-  }
   int64_t count = leat_partial_shape_dim(input, 0);
-  if (input.rank < 0 || count == LEAT_DIM_UNKNOWN) return leat_ok_status();
+  if (count == LEAT_DIM_UNKNOWN) return leat_ok_status();
   if (count > LEAT_SHAPE_MAX_RANK) {
     return leat_make_status(LEAT_INVALID_ARGUMENT, "Shape must be at most rank %d but is rank %lld",
                             LEAT_SHAPE_MAX_RANK, (long long)count);
