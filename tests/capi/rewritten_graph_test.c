@@ -390,7 +390,7 @@ static void test_a_constant_of_the_host(void** state) {
   functions_close(&f);
   expect_refusal(NODE("c", "HostConst", , TYPE("dtype", "INT32")
                       " attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} "
-                      "float_val: 1 } } }"), "type of value is float");
+                      "float_val: 1 } } }"), "between value (float) and dtype (int32)");
 }
 
 // As _Arg and _Retval, they are ends of a function's body and nothing that a graph can run.

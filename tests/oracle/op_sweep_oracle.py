@@ -8,9 +8,10 @@ or read files; what Leat answers otherwise on purpose is named in EXCEPTED with 
 changes depend on the op's name and a number alone, so that a difference is found again by --only
 and --first.
 
-usage: op_sweep_oracle.py [--each N] [--first NUMBER] [--only REGEX]
+usage: op_sweep_oracle.py [--each N] [--first NUMBER] [--only REGEX] [--texts]
 N is how many graphs are made for each op: 16, or LEAT_SWEEP_GRAPHS from the environment. As many
-take about 30 s of one core."""
+take about 30 s of one core. With --texts it also prints the errors whose code is right and whose
+text is not TensorFlow's, each once, for who wants to change that; they are no failures."""
 import argparse
 import os
 import random
@@ -89,8 +90,23 @@ def difference(got, want, only_shapes):
       got[place], want[place], list(map(int, place)), len(places), got.size)
 
 
-def compare(libraries, op_def, pool, each, first):
+def words_of(message):
+  """The longest part of an error's first line that has no numbers, shapes or names."""
+  line = re.sub(r"\{\{[^}]*\}\}|\[\[.*|for '.*", '', message).split('\n')[0]
+  return max(re.split(r"\[[^\]]*\]|-?\d[\d.]*|'[^']*'", line), key=len).strip(' ,.:()').lower()
+
+
+def print_text(op, ours, theirs, printed):
+  """Prints both errors where ours lacks the words of TensorFlow's, unless it has printed them."""
+  words = words_of(theirs[theirs.find(':') + 1:])
+  if words not in ours.lower() and words not in printed:
+    printed.add(words)
+    print('  text of %s: %s\n    is %s' % (op, theirs.split('\n')[0], ours.split('\n')[0]))
+
+
+def compare(libraries, op_def, pool, each, first, texts):
   """What differs first among the graphs of an op, or nothing."""
+  printed = set()
   only_shapes = any(seed.case['_compare'].s == b'shape' for seed in pool)
   for number in range(first, first + each):
     chance = random.Random('%s %d' % (op_def.name, number))
@@ -107,6 +123,8 @@ def compare(libraries, op_def, pool, each, first):
     if ours[0] != theirs[0]:
       return '%s the code is %s, not %s: %s' % (
           where, ours[0], theirs[0], ' '.join(str((ours if ours[0] else theirs)[1]).split())[:200])
+    if texts and ours[0]:
+      print_text(op_def.name, ours[1], theirs[1], printed)
     for i, (got, want) in enumerate(zip(*(answer[1] for answer in (ours, theirs)))):
       why = ours[0] == 0 and difference(got, want, only_shapes)
       if why:
@@ -119,6 +137,7 @@ def main():
   parser.add_argument('--each', type=int, default=int(os.environ.get('LEAT_SWEEP_GRAPHS', 16)))
   parser.add_argument('--first', type=int, default=0)
   parser.add_argument('--only', default='.*')
+  parser.add_argument('--texts', action='store_true')
   arguments = parser.parse_args()
   if not os.path.exists(os.path.join(os.environ.get('LEAT_DATA_DIR', ''), ARCHIVE)):
     print('SKIP op_sweep: LEAT_DATA_DIR has no ' + ARCHIVE)
@@ -127,7 +146,7 @@ def main():
   libraries = [Library(OURS), Library(THEIRS)]
   for op, pool in sorted(seeds_by_op(op_defs, arguments.only).items()):
     report('op_sweep %s' % op, compare, libraries, op_defs[op], pool, arguments.each,
-           arguments.first)
+           arguments.first, arguments.texts)
   for library in libraries:
     library.close()
 

@@ -44,15 +44,16 @@ static leat_status_t read_limit(const leat_kernel_context_t* c, int input, int64
                                 int64_t* out_limit) {
   const leat_tensor_t* limit = leat_kernel_input(c, input);
   if (limit->shape.rank != 0) {
-    return leat_kernel_invalid(c, "%s has shape %s, must be a scalar",
+    return leat_kernel_invalid(c, "%s must be scalar, got shape %s",
                                input == 1 ? "num_lower" : "num_upper",
                                LEAT_SHAPE_TEXT(&limit->shape));
   }
   *out_limit = leat_tensor_index_at(limit, 0);
   if (*out_limit > most) {
-    return leat_kernel_invalid(c, "%s is %lld, must be negative or at most %lld",
-                               input == 1 ? "num_lower" : "num_upper", (long long)*out_limit,
-                               (long long)most);
+    return leat_kernel_invalid(c, "%s must be negative or less or equal to number of %s (%lld) "
+                               "got: %lld", input == 1 ? "num_lower" : "num_upper",
+                               input == 1 ? "rows" : "columns", (long long)most,
+                               (long long)*out_limit);
   }
   if (*out_limit < 0) *out_limit = most;
   return leat_ok_status();

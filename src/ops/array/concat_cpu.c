@@ -96,7 +96,7 @@ static leat_status_t check_offset_input(const leat_kernel_context_t* c, int inde
   const leat_tensor_t* first = leat_kernel_input(c, 1);
   const leat_tensor_t* shape = leat_kernel_input(c, index);
   if (shape->shape.rank != 1) {
-    return leat_kernel_invalid(c, "input %d has shape %s, should be a vector", index - 1,
+    return leat_kernel_invalid(c, "input %d should be a vector, but got shape %s", index - 1,
                                LEAT_SHAPE_TEXT(&shape->shape));
   }
   if (shape->shape.element_count != first->shape.element_count) {
@@ -120,7 +120,7 @@ static leat_status_t concat_offset__cpu(leat_kernel_context_t* c) {
   const int64_t rank = first->shape.element_count;
   const leat_tensor_t* given = leat_kernel_input(c, 0);
   if (given->shape.rank != 0) {
-    return leat_kernel_invalid(c, "concat_dim has shape %s, must be a scalar",
+    return leat_kernel_invalid(c, "Concat dim tensor should be a scalar integer, but got shape %s",
                                LEAT_SHAPE_TEXT(&given->shape));
   }
   int64_t dim = leat_tensor_index_at(given, 0);

@@ -45,7 +45,7 @@ static const leat_op_case_t kCases[] = {
      .inputs = {LEAT_ITEMS(INT32, LEAT_DIMS(1), 1), LEAT_ITEMS(INT32, LEAT_DIMS(2), 2, 1),
                 LEAT_ITEMS(INT32, LEAT_DIMS(2), 2, 2)},
      .code = LEAT_INVALID_ARGUMENT,
-     .message = "must be a scalar"},
+     .message = "Concat dim tensor should be a scalar integer"},
     {.op = "Pack",
      .attrs = {LEAT_CASE_INT("axis", -1)},
      .inputs = {A, LEAT_ITEMS(FLOAT, LEAT_DIMS(2, 1), 3, 4)},

@@ -22,7 +22,8 @@ static leat_status_t constant_shape(leat_inference_t* c) {
   const leat_attr_value_t* value = leat_node_attr(c->node, LEAT_SV("value"));
   if (!value || value->kind != LEAT_ATTR_TENSOR || value->is_list) return leat_ok_status();
   if (value->tensor->dtype != c->node->output_types[0]) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "type of value is %s, must be dtype, %s",
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Type mismatch between value (%s) and dtype (%s)",
                             leat_dtype_name(value->tensor->dtype),
                             leat_dtype_name(c->node->output_types[0]));
   }

@@ -58,7 +58,8 @@ static leat_status_t unpack_shape(leat_inference_t* c) {
   if (shape.rank < 0) return leat_ok_status();
   int64_t axis, unused, dims[LEAT_SHAPE_MAX_RANK];
   LEAT_RETURN_IF_ERROR(read_axis(c->node, shape.rank, &axis));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(shape.dims[axis], c->node->output_count, &unused));
+  LEAT_RETURN_IF_ERROR(
+      leat_inference_dim_with_value(shape.dims[axis], c->node->output_count, &unused));
   int rank = 0;
   for (int d = 0; d < shape.rank; ++d) {
     if (d != axis) dims[rank++] = shape.dims[d];

@@ -137,9 +137,12 @@ static leat_status_t check_sequence(const leat_kernel_context_t* c) {
   }
   for (int64_t i = 0; i < lengths->shape.element_count; ++i) {
     int64_t length = leat_tensor_index_at(lengths, i);
-    if (length < 0 || length > leat_shape_dim(input, (int)seq)) {
-      return leat_kernel_invalid(c, "seq_lengths[%lld] is %lld, must be in [0, %lld]",
-                                 (long long)i, (long long)length,
+    if (length < 0) {
+      return leat_kernel_invalid(c, "seq_lens(%lld) < 0: %lld", (long long)i, (long long)length);
+    }
+    if (length > leat_shape_dim(input, (int)seq)) {
+      return leat_kernel_invalid(c, "seq_lens(%lld) > input.dims(%lld): %lld > %lld", (long long)i,
+                                 (long long)seq, (long long)length,
                                  (long long)leat_shape_dim(input, (int)seq));
     }
   }

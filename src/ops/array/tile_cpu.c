@@ -164,7 +164,7 @@ static leat_status_t check_broadcast(const leat_kernel_context_t* c, const leat_
     fits = size == 1 || size == leat_shape_dim(shape, d + extra);
   }
   if (fits) return leat_ok_status();
-  return leat_kernel_invalid(c, "input has shape %s, must be one that can be broadcast to %s",
+  return leat_kernel_invalid(c, "Incompatible shapes: %s vs. %s, to which the input is broadcast",
                              LEAT_SHAPE_TEXT(input), LEAT_SHAPE_TEXT(shape));
 }
 

@@ -35,7 +35,7 @@ static leat_status_t transpose_shape(leat_inference_t* c) {
   }
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, input, (int)rank, &input));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, perm, 1, &perm));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(perm.dims[0], rank, &dims[0]));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(perm.dims[0], rank, &dims[0]));
   for (int d = 0; d < rank; ++d) {
     int64_t axis = value.rank == 1 ? value.items[d] : LEAT_VALUE_UNKNOWN;
     dims[d] = LEAT_DIM_UNKNOWN;

@@ -117,8 +117,10 @@ static leat_status_t invert_permutation__cpu(leat_kernel_context_t* c) {
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = leat_tensor_index_at(input, i);
     if (at < 0 || at >= count || leat_tensor_index_at(output, at) != -1) {
-      return leat_kernel_invalid(c, "x[%lld] is %lld, must be in [0, %lld) and none twice",
-                                 (long long)i, (long long)at, (long long)count);
+      const bool is_inside = at >= 0 && at < count;
+      return leat_kernel_invalid(c, is_inside ? "%lld is duplicated in the input, of size %lld"
+                                              : "%lld is not between 0 and %lld",
+                                 (long long)at, (long long)count);
     }
     leat_index_write(output, at, i);
   }

@@ -277,7 +277,7 @@ static leat_status_t find_both(leat_kernel_context_t* c, int first, int64_t from
   const float* scale = leat_tensor_data(leat_kernel_input(c, first), const float);
   const float* translation = leat_tensor_data(leat_kernel_input(c, first + 1), const float);
   if (!(scale[0] > 0 && scale[1] > 0)) {
-    return leat_kernel_invalid(c, "scale is [%g, %g], must be greater than zero", scale[0],
+    return leat_kernel_invalid(c, "Scale must be greater than zero. It is [%g, %g]", scale[0],
                                scale[1]);
   }
   LEAT_RETURN_IF_ERROR(find_spans(c, from_height, height, scale[0], translation[0], &s->rows));

@@ -46,7 +46,8 @@ static leat_status_t suppression_shape(leat_inference_t* c, int64_t columns) {
     LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(
         boxes.dims[0], scores.rank == 1 ? scores.dims[0] : LEAT_DIM_UNKNOWN, &unused));
     LEAT_RETURN_IF_ERROR(
-        leat_inference_merge_dim(boxes.dims[1], columns < 0 ? boxes.dims[0] : columns, &unused));
+        columns < 0 ? leat_inference_merge_dim(boxes.dims[1], boxes.dims[0], &unused)
+                    : leat_inference_dim_with_value(boxes.dims[1], columns, &unused));
   }
   return set_selected(c);
 }

@@ -52,7 +52,8 @@ static leat_status_t check_updates(const leat_kernel_context_t* c, const leat_sh
     fits = leat_shape_dim(updates, d) == leat_shape_dim(whole, d - outer + (int)depth);
   }
   if (fits) return leat_ok_status();
-  return leat_kernel_invalid(c, "updates have shape %s, must fit indices of shape %s into %s",
+  return leat_kernel_invalid(c, "Inner dimensions of output shape must match inner dimensions of "
+                             "updates shape: updates have shape %s, indices %s, the output %s",
                              LEAT_SHAPE_TEXT(updates), LEAT_SHAPE_TEXT(indices),
                              LEAT_SHAPE_TEXT(whole));
 }

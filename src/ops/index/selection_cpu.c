@@ -42,9 +42,9 @@ leat_status_t leat_selection_read(const leat_kernel_context_t* c, int first,
       begin->shape.element_count != count || end->shape.element_count != count ||
       count > LEAT_SELECTION_MAX_ITEMS) {
     return leat_kernel_invalid(
-        c, "begin, end and strides have shapes %s, %s and %s, must be vectors of one size below 32",
-        LEAT_SHAPE_TEXT(&begin->shape), LEAT_SHAPE_TEXT(&end->shape),
-        LEAT_SHAPE_TEXT(&strides->shape));
+        c, "Expected begin, end, and strides to be 1D equal size tensors, but got shapes %s, %s, "
+        "and %s instead; they have less than 32 elements", LEAT_SHAPE_TEXT(&begin->shape),
+        LEAT_SHAPE_TEXT(&end->shape), LEAT_SHAPE_TEXT(&strides->shape));
   }
   leat_selection_items_t items;
   items.count = (int)count;

@@ -10,13 +10,13 @@ static leat_status_t read_range(const leat_kernel_context_t* c, int d, int64_t d
   int64_t begin = leat_tensor_index_at(leat_kernel_input(c, 1), d);
   int64_t size = leat_tensor_index_at(leat_kernel_input(c, 2), d);
   if (begin < 0 || begin > dim) {
-    return leat_kernel_invalid(c, "begin[%d] is %lld, must be in [0, %lld]", d, (long long)begin,
-                               (long long)dim);
+    return leat_kernel_invalid(c, "Expected begin[%d] in [0, %lld], but got %lld", d,
+                               (long long)dim, (long long)begin);
   }
   if (size == -1) size = dim - begin;
   if (size < 0 || size > dim - begin) {
-    return leat_kernel_invalid(c, "size[%d] is %lld, must be in [0, %lld]", d, (long long)size,
-                               (long long)(dim - begin));
+    return leat_kernel_invalid(c, "Expected size[%d] in [0, %lld], but got %lld", d,
+                               (long long)(dim - begin), (long long)size);
   }
   s->begin[d] = begin;
   s->strides[d] = 1;

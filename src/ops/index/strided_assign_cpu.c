@@ -39,7 +39,7 @@ static leat_status_t value_steps(const leat_kernel_context_t* c, const leat_sele
   }
   if (fits) return leat_ok_status();
   leat_partial_shape_t wanted = {s->result_rank, s->result};
-  return leat_kernel_invalid(c, "value has shape %s, must be one that can be broadcast to %s",
+  return leat_kernel_invalid(c, "Cannot broadcast input shape %s into final shape %s",
                              LEAT_SHAPE_TEXT(value), LEAT_PARTIAL_SHAPE_TEXT(wanted));
 }
 

@@ -46,7 +46,7 @@ static leat_status_t check_dy(const leat_kernel_context_t* c, const leat_selecti
   for (int d = 0; fits && d < dy->rank; ++d) fits = leat_shape_dim(dy, d) == s->result[d];
   if (fits) return leat_ok_status();
   leat_partial_shape_t wanted = {s->result_rank, s->result};
-  return leat_kernel_invalid(c, "shape of dy is %s, must be %s", LEAT_SHAPE_TEXT(dy),
+  return leat_kernel_invalid(c, "shape of dy was %s instead of %s", LEAT_SHAPE_TEXT(dy),
                              LEAT_PARTIAL_SHAPE_TEXT(wanted));
 }
 

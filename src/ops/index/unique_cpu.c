@@ -345,12 +345,12 @@ static leat_status_t read_axis(const leat_kernel_context_t* c, int rank, int* ou
   *out_axis = 0;
   const leat_tensor_t* axis = leat_kernel_input_count(c) > 1 ? leat_kernel_input(c, 1) : NULL;
   if (axis && (axis->shape.rank != 1 || axis->shape.element_count > 1)) {
-    return leat_kernel_invalid(c, "axis has shape %s, must be a vector of at most one",
+    return leat_kernel_invalid(c, "axis expects a 1D vector. It has shape %s, and at most one item",
                                LEAT_SHAPE_TEXT(&axis->shape));
   }
   if (axis && axis->shape.element_count == 1) return leat_axis_read(c, 1, rank, out_axis);
   if (rank == 1) return leat_ok_status();
-  return leat_kernel_invalid(c, "rank of x is %d, must be 1", rank);
+  return leat_kernel_invalid(c, "unique expects a 1D vector. The rank of x is %d", rank);
 }
 
 // Output 0 becomes the different keys, in the order in which they first appear.

@@ -27,8 +27,9 @@ static leat_status_t one_hot_shape(leat_inference_t* c) {
   }
   if (indices.rank < 0) return leat_ok_status();
   if (axis > indices.rank) {
-    return leat_make_status(LEAT_INVALID_ARGUMENT, "axis is %lld, must be in [-1, %d]",
-                            (long long)axis, indices.rank);
+    return leat_make_status(LEAT_INVALID_ARGUMENT,
+                            "Expected axis to be -1 or between [0, %d).  But received: %lld",
+                            indices.rank + 1, (long long)axis);
   }
   int64_t dims[LEAT_SHAPE_MAX_RANK + 1];
   int rank = indices.rank + 1, at = (int)((axis + rank) % rank);

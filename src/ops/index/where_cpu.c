@@ -189,13 +189,14 @@ static leat_status_t fill_off(leat_kernel_context_t* c) {
 static leat_status_t check_one_hot(const leat_kernel_context_t* c, int64_t axis) {
   const leat_shape_t* indices = &leat_kernel_input(c, 0)->shape;
   if (axis < -1 || axis > indices->rank) {
-    return leat_kernel_invalid(c, "axis is %lld, must be in [-1, %d]", (long long)axis,
-                               indices->rank);
+    return leat_kernel_invalid(c, "Expected axis to be -1 or between [0, %d).  But received: %lld",
+                               indices->rank + 1, (long long)axis);
   }
   for (int i = 1; i < 4; ++i) {
+    static const char* const kNames[] = {"indices", "depth", "on_value", "off_value"};
     const leat_shape_t* shape = &leat_kernel_input(c, i)->shape;
     if (shape->rank == 0) continue;
-    return leat_kernel_invalid(c, "input %d has shape %s, must be a scalar", i,
+    return leat_kernel_invalid(c, "%s must be a scalar, but got: %s", kNames[i],
                                LEAT_SHAPE_TEXT(shape));
   }
   int64_t depth = leat_index_read(leat_kernel_input(c, 1), 0);

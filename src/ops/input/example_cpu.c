@@ -290,8 +290,9 @@ static leat_status_t read_default(const leat_kernel_context_t* c,
       leat_partial_shape_admits(spec->shape, &value->shape)) {
     return leat_ok_status();
   }
-  return leat_kernel_invalid(c, "def_value[%d].shape() == %s is not compatible with %s", index,
-                             LEAT_SHAPE_TEXT(&value->shape), LEAT_PARTIAL_SHAPE_TEXT(spec->shape));
+  return leat_kernel_invalid(c, "def_value[%d].shape() == %s is not compatible with "
+                             "dense_shapes_[%d] == %s", index, LEAT_SHAPE_TEXT(&value->shape),
+                             index, LEAT_PARTIAL_SHAPE_TEXT(spec->shape));
 }
 
 // Reads whether the dense feature list |index| may be missing from an example, and then counts as
@@ -368,7 +369,8 @@ static leat_status_t check_messages(const leat_kernel_context_t* c,
   if (names->shape.element_count == 0 || leat_shape_equal(&names->shape, &serialized->shape)) {
     return leat_ok_status();
   }
-  return leat_kernel_invalid(c, "names have shape %s, must have serialized's, %s",
+  return leat_kernel_invalid(c, "Expected names have the same shape as serialized: "
+                             "name.shape=%s, serialized.shape=%s",
                              LEAT_SHAPE_TEXT(&names->shape), LEAT_SHAPE_TEXT(&serialized->shape));
 }
 

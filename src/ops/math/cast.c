@@ -49,8 +49,10 @@ static leat_status_t bitcast_shape(leat_inference_t* c) {
     int64_t last = leat_partial_shape_dim(shape, -1);
     if (last != LEAT_DIM_UNKNOWN && last != to / from) {
       return leat_make_status(LEAT_INVALID_ARGUMENT,
-                              "Infer failed: the last dimension of input is %lld, must be %lld",
-                              (long long)last, (long long)(to / from));
+                              "Cannot bitcast from %d to %d due to shape. %lld does not match %lld",
+                              leat_node_attr_type(c->node, "T"),
+                              leat_node_attr_type(c->node, "type"), (long long)last,
+                              (long long)(to / from));
     }
     LEAT_RETURN_IF_ERROR(leat_inference_subshape(c, shape, 0, -1, &shape));
   } else if (from > to) {

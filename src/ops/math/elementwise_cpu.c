@@ -227,7 +227,10 @@ leat_status_t leat_elementwise_same__cpu(leat_kernel_context_t* c) {
   for (int k = 0; k < e->input_count; ++k) {
     inputs[k] = leat_kernel_input(c, k);
     if (inputs[k]->shape.element_count != inputs[0]->shape.element_count) {
-      return leat_kernel_invalid(c, "input %d is %s, must have as many elements as %s", k,
+      return leat_kernel_invalid(c, "The two arguments to a cwise op must have same number of "
+                                 "elements, got %lld and %lld: input %d is %s, the first %s",
+                                 (long long)inputs[0]->shape.element_count,
+                                 (long long)inputs[k]->shape.element_count, k,
                                  LEAT_SHAPE_TEXT(&inputs[k]->shape),
                                  LEAT_SHAPE_TEXT(&inputs[0]->shape));
     }

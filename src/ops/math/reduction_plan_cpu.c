@@ -8,13 +8,13 @@ leat_status_t leat_reduction_axes(leat_kernel_context_t* c, const leat_tensor_t*
   for (int64_t i = 0; i < axes->shape.element_count; ++i) {
     int64_t axis = leat_tensor_index_at(axes, i);
     if (axis < -rank || axis >= rank) {
-      return leat_kernel_invalid(c, "axis is %lld, must be in [%d, %d)", (long long)axis, -rank,
-                                 rank);
+      return leat_kernel_invalid(c, "Invalid reduction dimension (%lld for input with %d "
+                                 "dimension(s))", (long long)axis, rank);
     }
     if (axis < 0) axis += rank;
     if (out_reduced[axis]) {
-      return leat_kernel_invalid(c, "axes contain %lld twice, must be different",
-                                 (long long)axis);
+      return leat_kernel_invalid(c, "Invalid reduction arguments: Axes contains duplicate "
+                                 "dimension: %lld", (long long)axis);
     }
     out_reduced[axis] = true;
   }

@@ -49,8 +49,8 @@ static leat_status_t known_count(leat_inference_t* c, int index, int64_t* out_co
   }
   if (value.items[0] < 0) {
     return leat_make_status(LEAT_INVALID_ARGUMENT,
-                            "Infer failed: the number of segments is %lld, must be >= 0",
-                            (long long)value.items[0]);
+                            "Dimension size, given by scalar input %d, must be non-negative but is "
+                            "%lld", index, (long long)value.items[0]);
   }
   *out_count = value.items[0];
   return leat_ok_status();

@@ -86,9 +86,10 @@ static leat_status_t clip__cpu(leat_kernel_context_t* c) {
     if (inputs[i]->shape.rank == 0 || leat_shape_equal(&inputs[i]->shape, &inputs[0]->shape)) {
       continue;
     }
-    return leat_kernel_invalid(c, "bound %d is %s, must be a scalar or have the shape of t, %s",
-                               i - 1, LEAT_SHAPE_TEXT(&inputs[i]->shape),
-                               LEAT_SHAPE_TEXT(&inputs[0]->shape));
+    return leat_kernel_invalid(c, "clip_value_min and clip_value_max must be either of the same "
+                               "shape as input, or a scalar. input shape: %s, clip_value_%s "
+                               "shape: %s", LEAT_SHAPE_TEXT(&inputs[0]->shape),
+                               i == 1 ? "min" : "max", LEAT_SHAPE_TEXT(&inputs[i]->shape));
   }
   leat_tensor_t* output;
   LEAT_RETURN_IF_ERROR(leat_kernel_forward_or_allocate(c, 0, 0, &inputs[0]->shape, &output));

@@ -157,9 +157,9 @@ static leat_status_t decode_greedily(leat_kernel_context_t* c, decoder_t* d, int
   int64_t before = -1;
   double score = 0;
   if (blank < 0 || blank >= d->classes) {
-    return leat_kernel_invalid(c, "blank_index is %lld, must be in [-%lld, %lld)",
-                               (long long)d->state->blank_index, (long long)d->classes,
-                               (long long)d->classes);
+    return leat_kernel_invalid(c, "blank_index expected to be between -%lld and %lld but was %lld",
+                               (long long)d->classes, (long long)d->classes - 1,
+                               (long long)d->state->blank_index);
   }
   LEAT_RETURN_IF_ERROR(allocate_labels(d->arena, d->lengths[b], labels));
   for (int64_t t = 0; t < d->lengths[b]; ++t) {

@@ -79,9 +79,11 @@ static leat_status_t check_shapes(const leat_kernel_context_t* c) {
 
 static leat_status_t check_lengths(const leat_kernel_context_t* c, const ctc_t* ctc) {
   for (int64_t b = 0; b < ctc->batch; ++b) {
-    if (ctc->lengths[b] < 0 || ctc->lengths[b] > ctc->times) {
-      return leat_kernel_invalid(c, "sequence_length(%lld) is %d, must be in [0, %lld]",
-                                 (long long)b, ctc->lengths[b], (long long)ctc->times);
+    const int length = ctc->lengths[b];
+    if (length < 0) return leat_kernel_invalid(c, "seq_len(%lld) < 0: %d", (long long)b, length);
+    if (length > ctc->times) {
+      return leat_kernel_invalid(c, "sequence_length(%lld) <= %lld must be, is %d", (long long)b,
+                                 (long long)ctc->times, length);
     }
   }
   return leat_ok_status();

@@ -95,8 +95,13 @@ static leat_status_t vec_permute__cpu(leat_kernel_context_t* c) {
   const int64_t count = rank > 0 ? leat_shape_dim(&x->shape, 0) : 0;
   const bool is_pairs = rank == 2 && leat_shape_dim(&x->shape, 1) == 2;
   if (!(rank == 1 || is_pairs) || (count != change->count && count != spatial)) {
-    return leat_kernel_invalid(c, "input is %s, must be a vector or pairs of size %d or %d",
-                               LEAT_SHAPE_TEXT(&x->shape), spatial, change->count);
+    return leat_kernel_invalid(
+        c, rank == 1   ? "1D input must be of size %d or %d, but got shape %s"
+           : rank != 2 ? "input must be a vector or 2D tensor (of size %d or %d), but got shape %s"
+           : is_pairs  ? "First dimension of 2D input must be of size %d or %d, but got shape %s"
+                       : "Second dimension of 2D input must be of size 2 (the first %d or %d), "
+                         "but got shape %s",
+        spatial, change->count, LEAT_SHAPE_TEXT(&x->shape));
   }
   if (count == spatial && change->spatial_count != spatial) {
     return leat_kernel_invalid(c, "Format specifier must contain H and W for 2D case, D, H and W "

@@ -22,7 +22,10 @@ static leat_status_t check_order(const leat_kernel_context_t* c, const leat_tens
   for (int64_t i = 1; i <= rows; ++i) {
     int64_t split = leat_tensor_index_at(splits, i);
     if (split < former) {
-      return leat_kernel_invalid(c, "Ragged splits must be sorted: %lld is followed by %lld",
+      return leat_kernel_invalid(c, is_exact ? "Ragged splits should be non decreasing, but we got "
+                                               "%lld followed by %lld"
+                                             : "Ragged splits must be sorted: %lld is followed by "
+                                               "%lld",
                                  (long long)former, (long long)split);
     }
     former = split;
@@ -35,14 +38,14 @@ static leat_status_t check_one(const leat_kernel_context_t* c, const leat_tensor
                                int64_t value_count, bool is_exact) {
   int64_t last;
   LEAT_RETURN_IF_ERROR(check_order(c, splits, is_exact, &last));
-  if (last > value_count) {
+  if (last > value_count && !is_exact) {
     return leat_kernel_invalid(c, "Ragged splits must not point past values: the last is %lld, "
                                "there are %lld values",
                                (long long)last, (long long)value_count);
   }
   if (!is_exact || last == value_count) return leat_ok_status();
-  return leat_kernel_invalid(c, "Final value of ragged splits must match the length of the "
-                             "corresponding ragged values: %lld is not %lld",
+  return leat_kernel_invalid(c, "Final value of ragged splits must match the length the "
+                             "corresponding ragged values. %lld is not %lld",
                              (long long)last, (long long)value_count);
 }
 

@@ -34,8 +34,8 @@ static leat_status_t hits_shape(leat_inference_t* c) {
   leat_partial_shape_t classes, unused, hits;
   int64_t dim;
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 0), 2, &classes));
-  LEAT_RETURN_IF_ERROR(leat_inference_merge_dim(leat_partial_shape_dim(classes, 1),
-                                                int_attr(c, "num_true"), &dim));
+  LEAT_RETURN_IF_ERROR(leat_inference_dim_with_value(leat_partial_shape_dim(classes, 1),
+                                                     int_attr(c, "num_true"), &dim));
   LEAT_RETURN_IF_ERROR(leat_inference_with_rank(c, leat_inference_input(c, 1), 1, &unused));
   LEAT_RETURN_IF_ERROR(leat_inference_unknown_of_rank(c, 1, &hits));
   for (int i = 0; i < 3; ++i) leat_inference_set_output(c, i, hits);

@@ -34,7 +34,7 @@ leat_status_t leat_stateless_from_seed(const leat_kernel_context_t* c, int index
     return leat_kernel_invalid(c, "seed has shape %s, must be [2]", LEAT_SHAPE_TEXT(&seed->shape));
   }
   if (seed->dtype != LEAT_DTYPE_INT32 && seed->dtype != LEAT_DTYPE_INT64) {
-    return leat_kernel_invalid(c, "seed is %s, must be int32 or int64",
+    return leat_kernel_invalid(c, "Invalid seed type: %s, must be int32 or int64",
                                leat_dtype_name(seed->dtype));
   }
   *out_philox = scramble((uint64_t)leat_tensor_index_at(seed, 0),
@@ -52,7 +52,8 @@ leat_status_t leat_stateless_check_key(const leat_kernel_context_t* c, int index
   }
   int32_t id = *leat_tensor_data(algorithm, int32_t);
   if (id != LEAT_STATELESS_PHILOX && id != LEAT_STATELESS_AUTO_SELECT) {
-    return leat_kernel_invalid(c, "alg is %d, must be 1 (Philox) or 3 (automatic)", id);
+    return leat_kernel_invalid(c, "Unsupported algorithm id: %d, must be 1 (Philox) or 3 "
+                               "(automatic)", id);
   }
   if (key->shape.rank != 1 || key->shape.element_count != 1 || counter->shape.rank != 1 ||
       counter->shape.element_count < least) {

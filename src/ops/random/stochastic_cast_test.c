@@ -124,7 +124,7 @@ static const leat_op_case_t kCases[] = {
      TO(INT8),
      .inputs = {LEAT_ITEMS(FLOAT, LEAT_DIMS(1), 0.5), KEY, COUNTER, LEAT_SCALAR_ITEM(INT32, 2)},
      .code = LEAT_INVALID_ARGUMENT,
-     .message = "alg is 2"},
+     .message = "Unsupported algorithm id: 2"},
     {.op = "StochasticCastToInt",
      .name = "no counter",
      TO(INT8),

@@ -280,8 +280,8 @@ static leat_status_t operate(leat_kernel_context_t* c, operation_t* op) {
   const operand_t *a = &op->a, *b = &op->b;
   if (a->rank < 2 || a->rank != b->rank ||
       memcmp(a->dims, b->dims, (size_t)(a->rank - 1) * sizeof *a->dims) != 0) {
-    return leat_kernel_invalid(c, "ranks of the sets are %lld and %lld, must be the same and >= 2, "
-                               "and all dims but the last the same",
+    return leat_kernel_invalid(c, "Mismatched shapes: the sets have ranks %lld and %lld, must have "
+                               "the same >= 2, and all dimensions but the last the same",
                                (long long)a->rank, (long long)b->rank);
   }
   leat_tensor_t items, found;

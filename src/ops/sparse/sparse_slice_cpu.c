@@ -189,8 +189,8 @@ static leat_status_t slice_gradient__cpu(leat_kernel_context_t* c) {
   int64_t count = leat_shape_dim(&leat_kernel_input(c, 1)->shape, 0), kept = 0;
   int64_t rank = leat_shape_dim(&leat_kernel_input(c, 1)->shape, 1);
   if (dy->shape.element_count > count) {
-    return leat_kernel_invalid(c, "output_indices has %lld rows, must not have more than "
-                               "input_indices, %lld",
+    return leat_kernel_invalid(c, "# rows of output_indices should be not greater than of "
+                               "input_indices, got %lld and %lld",
                                (long long)dy->shape.element_count, (long long)count);
   }
   leat_shape_t vector = leat_shape_vector(count);

@@ -104,7 +104,7 @@ static const leat_op_case_t kCases[] = {
                 LEAT_ITEMS(INT64, LEAT_DIMS(2), 0, 1),
                 LEAT_ITEMS(INT64, LEAT_DIMS(2, 2), 0, 0, 1, 1)},
      .code = LEAT_INVALID_ARGUMENT,
-     .message = "output_indices has 2 rows"},
+     .message = "got 2 and 1"},
 };
 
 LEAT_OP_TEST_MAIN(kCases)

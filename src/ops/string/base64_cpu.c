@@ -39,13 +39,13 @@ static const char* decode(leat_string_view_t text, leat_string_builder_t* bytes)
   if (size % 4 == 0) {
     for (int i = 0; i < 2 && size > 0 && text.data[size - 1] == '='; ++i) --size;
   }
-  if (size % 4 == 1) return "length is 1 modulo 4";
+  if (size % 4 == 1) return "Base64 string length cannot be 1 modulo 4.";
   for (size_t i = 0; i < size; i += 4) {
     size_t count = LEAT_MIN(size - i, (size_t)4);
     uint32_t group = 0;
     for (size_t k = 0; k < 4; ++k) {
       int value = k < count ? value_of(text.data[i + k]) : 0;
-      if (value < 0) return "invalid character";
+      if (value < 0) return "Invalid character found in base64.";
       group = group << 6 | (uint32_t)value;
     }
     for (size_t k = 0; k + 1 < count; ++k) {
@@ -79,7 +79,7 @@ static leat_status_t convert_all(leat_kernel_context_t* c, bool to_text,
       wrong = decode(item, made);
     }
     if (wrong) {
-      return leat_kernel_invalid(c, "input[%lld] is not base64: %s", (long long)i, wrong);
+      return leat_kernel_invalid(c, "%s It is input[%lld]", wrong, (long long)i);
     }
     LEAT_RETURN_IF_ERROR(leat_status_clone(made->status));
     LEAT_RETURN_IF_ERROR(leat_tensor_set_string(output, i, leat_string_builder_view(made)));

@@ -207,7 +207,8 @@ static leat_status_t check_splits(leat_kernel_context_t* c, const leat_tensor_t*
   for (int64_t i = 0; i < size; ++i) {
     int64_t end = leat_tensor_index_at(splits, i);
     if (i == 0 && end != 0) {
-      return leat_kernel_invalid(c, "input_splits[0] is %lld, must be zero", (long long)end);
+      return leat_kernel_invalid(c, "First value in input_splits must be zero. It is %lld",
+                                 (long long)end);
     }
     if (end < last || end > count) {
       return leat_kernel_invalid(c, "input_splits[%lld] is %lld, must be in [%lld, %lld]",
@@ -216,8 +217,9 @@ static leat_status_t check_splits(leat_kernel_context_t* c, const leat_tensor_t*
     last = end;
   }
   if (last == count) return leat_ok_status();
-  return leat_kernel_invalid(c, "input_splits ends with %lld, must end with the number of values, "
-                             "%lld", (long long)last, (long long)count);
+  return leat_kernel_invalid(c, "Last value in input_splits must be equal to length of "
+                             "input_tensor. It is %lld, not %lld", (long long)last,
+                             (long long)count);
 }
 
 static leat_status_t encode(leat_kernel_context_t* c, leat_tensor_t* output,
@@ -230,8 +232,8 @@ static leat_status_t encode(leat_kernel_context_t* c, leat_tensor_t* output,
       int32_t character = leat_tensor_data(values, int32_t)[k];
       bool is_good = leat_character_is_valid(character);
       if (!is_good && u->handling == STRICT) {
-        return leat_kernel_invalid(c, "input_values[%lld] is %d: Code point is out of range for "
-                                   "Unicode, or a surrogate.", (long long)k, character);
+        return leat_kernel_invalid(c, "Code point is out of range for Unicode, or is a surrogate. "
+                                   "input_values[%lld] is %d", (long long)k, character);
       }
       if (!is_good && u->handling == IGNORE) continue;
       leat_character_append(u->output, is_good ? (uint32_t)character : u->replacement, text);

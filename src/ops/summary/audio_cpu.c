@@ -74,7 +74,7 @@ static leat_status_t make_sounds(leat_kernel_context_t* c, leat_arena_t* arena) 
   float rate;
   LEAT_RETURN_IF_ERROR(leat_summary_read_tag(c, first, &tag));
   if (shape->rank != 2 && shape->rank != 3) {
-    return leat_kernel_invalid(c, "tensor has shape %s, must be 3-D or 2-D",
+    return leat_kernel_invalid(c, "Tensor must be 3-D or 2-D, got: %s",
                                LEAT_SHAPE_TEXT(shape));
   }
   LEAT_RETURN_IF_ERROR(read_rate(c, &rate));

@@ -146,7 +146,7 @@ static leat_status_t check_tensor(const leat_kernel_context_t* c, const images_t
   const leat_shape_t* shape = &tensor->shape;
   int64_t channels = shape->rank == 4 ? leat_shape_dim(shape, 3) : 0;
   if (channels != 1 && channels != 3 && channels != 4) {
-    return leat_kernel_invalid(c, "tensor has shape %s, must be 4-D with last dim 1, 3, or 4",
+    return leat_kernel_invalid(c, "Tensor must be 4-D with last dim 1, 3, or 4, not %s",
                                LEAT_SHAPE_TEXT(shape));
   }
   int64_t height = leat_shape_dim(shape, 1), width = leat_shape_dim(shape, 2);

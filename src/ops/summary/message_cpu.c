@@ -41,7 +41,9 @@ leat_status_t leat_summary_read_tag(const leat_kernel_context_t* c, int index,
                                     leat_string_view_t* out_tag) {
   const leat_tensor_t* tag = leat_kernel_input(c, index);
   if (tag->shape.rank != 0) {
-    return leat_kernel_invalid(c, "%.*s has shape %s, must be a scalar",
+    const bool is_image = leat_string_view_equals(c->kernel->op->name, "ImageSummary");
+    return leat_kernel_invalid(c, "%s must be a scalar: %.*s has shape %s",
+                               is_image ? "Tags" : "Tag",
                                LEAT_SV_ARG(c->kernel->op->inputs[index].name),
                                LEAT_SHAPE_TEXT(&tag->shape));
   }

@@ -51,7 +51,7 @@ static leat_status_t make_scalars(leat_kernel_context_t* c, leat_arena_t* arena)
   const leat_tensor_t* tags = leat_kernel_input(c, 0);
   const leat_tensor_t* values = leat_kernel_input(c, 1);
   if (!leat_shape_equal(&tags->shape, &values->shape)) {
-    return leat_kernel_invalid(c, "tags and values have shapes %s and %s, must have the same",
+    return leat_kernel_invalid(c, "tags and values are not the same shape: %s != %s",
                                LEAT_SHAPE_TEXT(&tags->shape), LEAT_SHAPE_TEXT(&values->shape));
   }
   size_t count = (size_t)tags->shape.element_count;
